@@ -16,7 +16,7 @@ template <class Wanted>
 Result<Wanted> as(Result<wire::Message> answer) {
   wire::Message message = CARILLON_TRY(std::move(answer));
   if (auto* wanted = std::get_if<Wanted>(&message)) return std::move(*wanted);
-  return Error{ErrorCode::kCorrupt, "the job tracker answered something else than was asked"};
+  return Error{ErrorCode::kCorrupt, "the job tracker sent an answer to another question"};
 }
 
 wire::Act act_on(wire::Verb verb, const TaskRef& task) {
@@ -99,7 +99,7 @@ std::string field_text(const Row& row, const std::string& name) {
 }
 
 JobClient::JobClient(std::unique_ptr<ClientThread> thread) : thread_(std::move(thread)) {
-  CARILLON_ASSERT(thread_ != nullptr, "a client works through its thread");
+  CARILLON_ASSERT(thread_ != nullptr, "a job client needs its thread");
 }
 
 JobClient::~JobClient() = default;
@@ -282,7 +282,7 @@ Result<std::vector<JobResult>> JobClient::fetch_feedback(const FeedbackFetch& fe
                                                              .limit = fetch.limit}));
   auto* feedback = std::get_if<wire::Feedback>(&answer);
   if (feedback == nullptr) {
-    return Error{ErrorCode::kCorrupt, "the job tracker answered something else than feedback"};
+    return Error{ErrorCode::kCorrupt, "the job tracker sent an answer that is not feedback"};
   }
   std::vector<JobResult> results;
   for (wire::FeedbackEntry& entry : feedback->results) {

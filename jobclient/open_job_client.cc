@@ -12,7 +12,7 @@ namespace carillon {
 Result<std::unique_ptr<JobClient>> JobClient::open(const JobClientOptions& options) {
   if (options.connect_timeout <= Duration{} || options.answer_timeout <= Duration{}) {
     return Error{ErrorCode::kInvalidArgument,
-                 "connect_timeout and answer_timeout must be longer than nothing"};
+                 "connect_timeout and answer_timeout must be longer than 0"};
   }
   for (const std::string& tracker : options.trackers) CARILLON_TRY(net::check_endpoint(tracker));
   const auto ways = (options.token_file.empty() ? 0 : 1) + (options.keys.empty() ? 0 : 1) +

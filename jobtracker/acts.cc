@@ -1,4 +1,4 @@
-// What people do that is about no single job: groups of executors, the history.
+// Actions that are not about a single job: groups of executors, the history.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -25,12 +25,12 @@ Status check_executor(const std::string& address) {
 
 }  // namespace
 
-// Whoever registers is sent the group's jobs. So one that task trackers serve, or did and have jobs
-// of, does not become one of executors by that.
+// A registered executor gets the group's jobs. So a registration must not convert a group that task
+// trackers serve, or that they served and that still has jobs.
 Status JobTracker::may_have_executors(const Group& group) const {
   if (catalog_.parts(group.id) > 1) return split_group_error(group);
   if (executors_.has(group.id) || !group.served) return {};
-  // What that of another has is known there.
+  // Only the owner of the group knows its jobs.
   if (!ownership_.has(group.id)) return task_trackers_error(group);
   const auto is_for_them = [&](const auto& one) {
     return one.second->row.group == group.id && one.second->spec.dispatch != Dispatch::kPush;
@@ -41,14 +41,15 @@ Status JobTracker::may_have_executors(const Group& group) const {
   return is_theirs ? Status{task_trackers_error(group)} : Status{};
 }
 
-// As often as it is sent, it comes to the same.
+// A repetition has the same effect.
 void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   Status valid = batcher_.check_room();
   for (const std::string& address : message.addresses) {
     if (valid.ok()) valid = check_executor(address);
   }
   if (valid.ok() && message.token && !is_printable_utf8(*message.token)) {
-    valid = Error{ErrorCode::kInvalidArgument, "the token must be printable text"};
+    valid = Error{ErrorCode::kInvalidArgument,
+                  "the token must be printable text without control characters"};
   }
   if (!valid.ok()) return answer(asker, wire::ErrorReply{valid.error()});
   const std::string name = message.group;
@@ -65,13 +66,13 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
       const std::size_t listed = is_list ? executors_.addresses(id).size() : 0;
       answer(asker,
              wire::Acted{.message = has + std::to_string(listed) +
-                                    (listed == 1 ? " executor" : " executors") + " by hand"});
+                                    (listed == 1 ? " executor" : " executors") + " added by hand"});
     };
     registry_.add(id, message.addresses, message.token, added);
   });
 }
 
-// What waits is stored first, and what the group's parts know is read anew: by the next session.
+// Pending changes are stored first, and the next session reads the state of the partitions again.
 void JobTracker::on_split(const Asker& asker, wire::Act message) {
   const auto refuse = [&](ErrorCode code, const std::string& why) {
     answer(asker, wire::ErrorReply{Error{code, why}});
@@ -80,19 +81,22 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
   if (group == nullptr)
     return refuse(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
   if (!is_parts(message.parts)) {
-    return refuse(ErrorCode::kInvalidArgument, "a group has 1, 2, 4, 8, 16, 32 or 64 parts, not " +
-                                                   std::to_string(message.parts));
+    return refuse(ErrorCode::kInvalidArgument,
+                  "a group can have 1, 2, 4, 8, 16, 32 or 64 partitions, not " +
+                      std::to_string(message.parts));
   }
   const std::int32_t parts = catalog_.parts(group->id);
   const std::string named = "group '" + group->name + "' has " + std::to_string(parts) +
-                            (parts == 1 ? " part" : " parts");
+                            (parts == 1 ? " partition" : " partitions");
   if (parts == message.parts) {
-    split_error_.reset();  // Its answer was lost.
+    split_error_.reset();  // The answer was lost.
     return answer(asker, wire::Acted{.message = named});
   }
   if (parts > 1) {
-    return refuse(ErrorCode::kConflict,
-                  named + ", and is split once only (make another group, and move its jobs there)");
+    return refuse(
+        ErrorCode::kConflict,
+        named +
+            ", and a group can be split only once (create another group and move the jobs there)");
   }
   if (!ownership_.has(group->id)) return answer(asker, ownership_.elsewhere(group->id, parts));
   if (executors_.has(group->id)) {
@@ -104,8 +108,8 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
   }
   if (!begin_split_) {
     return refuse(ErrorCode::kInvalidArgument,
-                  "a group is split among job trackers that share a MariaDB or MySQL database; "
-                  "this one works alone");
+                  "a group can be split only with a MariaDB or MySQL store, which several job "
+                  "trackers can share");
   }
   const GroupSplit split{.group = group->name, .parts = message.parts};
   begin_split_(split, asker.peer,
@@ -124,9 +128,10 @@ void JobTracker::on_remove_group(const Asker& asker, const wire::Act& message) {
   if (!ownership_.has(group->id))
     return answer(asker, ownership_.elsewhere(group->id, catalog_.parts(group->id)));
   if (!executors_.has(group->id)) {
-    return refuse(ErrorCode::kInvalidArgument,
-                  "group '" + group->name +
-                      "' is not one of xxl-job executors (one of task trackers needs no removal)");
+    return refuse(
+        ErrorCode::kInvalidArgument,
+        "group '" + group->name +
+            "' is not a group of xxl-job executors (a group of task trackers needs no removal)");
   }
   batcher_.ask(CountWaiting{.now = clock_.now(), .groups = {group->id}},
                [this, asker, id = group->id](Result<ReadAnswer> counted) {
@@ -164,7 +169,7 @@ void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) 
     return answer(asker, wire::ErrorReply{room.error()});
   CleanLog clean{.task_id = message.task_id, .after = message.after, .limit = kCleanRows};
   clean.before = message.before > 0 ? message.before : std::numeric_limits<std::int64_t>::max();
-  // Nothing has ended after this moment, whatever time is named.
+  // Rows that end after this moment are never deleted, whatever time is given.
   const WallTime until = std::max(WallTime{}, WallTime{Duration{message.until_us}});
   if (message.until_us != 0 && until < clock_.now())
     clean.before = std::min(clean.before, IdSource::first_of(until));

@@ -9,16 +9,17 @@
 namespace carillon::jobtracker {
 namespace {
 
-// From this size on a frame takes so long to read that others notice.
+// Reading a frame of at least this size delays others noticeably.
 constexpr std::size_t kLarge = 16 * 1024;
-// A few seconds' worth of small jobs; who is beyond it is told to slow down.
+// A few seconds' worth of small jobs; beyond it clients are asked to slow down.
 constexpr std::size_t kBytesMax = 32 * 1024 * 1024;
-// So often a sender finds room by chance, or else is helped: after 0.75 s of the client library's
-// waits. To help at once costs more than luck does: whoever makes room sends all of it again.
+// After this number of rejections a sender gets room from others: after 0.75 s of the client
+// library's waits. Helping earlier costs more, because the displaced clients send everything again.
 constexpr int kInVainMax = 4;
-// One that was turned away keeps its turn while so many others come; for longer than it is sent.
+// A rejected sender keeps its position until this many others have come; longer than its resends
+// take.
 constexpr std::uint64_t kRemembered = 4096;
-// A third of the time after which our client library gives up: so it can wait a second time.
+// A third of the client library's time-out: it can wait a second time.
 constexpr Duration kWaitMax = std::chrono::seconds{10};
 
 }  // namespace

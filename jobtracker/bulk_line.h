@@ -14,14 +14,14 @@
 
 namespace carillon::jobtracker {
 
-// Where large submissions wait, as they came, until the store can take more of them: so that task
-// trackers and those who submit single jobs never wait behind them, and what waits costs no more
-// memory than its bytes.
+// Queue of large submissions, as received, until the store has capacity for them. It lets task
+// trackers and submissions of single jobs pass, and costs no more memory than the bytes of the
+// submissions.
 //
-// One that finds no room is to come again later. After a few times in vain it gets the room of
-// those that came first after it did: so however many submit, each gets on. One that waits for long
-// is to come again too, before its sender gives it up: so the sender knows that it was not taken.
-// It keeps its turn.
+// A submission that finds no room is rejected with a retry. After a few rejections it takes the
+// room of submissions that arrived later, so every client makes progress. A submission that has
+// waited long is rejected with a retry before its sender gives up: so the sender knows that it was
+// not accepted. It keeps its position.
 //
 // Thread: the loop.
 class BulkLine {
@@ -38,15 +38,15 @@ class BulkLine {
     int sendings = 1;
   };
 
-  // Whether a frame is to wait here.
+  // Whether a frame goes through this queue.
   static bool takes(std::string_view frame);
 
-  // Those that are to come again later, the sender perhaps. One that waits here already, sent
-  // again, is not kept twice; each sending is to be answered.
+  // Queues a submission. Returns the senders to reject with a retry, perhaps this one. A repeated
+  // submission is stored once, but each sending gets an answer.
   std::vector<Sender> put(Sender sender, std::string_view frame, SteadyTime now);
-  // Those that have waited for too long, and are to come again.
+  // Removes those that have waited too long; they are rejected with a retry.
   std::vector<Sender> take_late(SteadyTime now);
-  // Of those that wait the one that came first.
+  // The one that arrived first, or none.
   std::optional<Frame> next();
 
   bool empty() const { return frames_.empty(); }
@@ -55,7 +55,7 @@ class BulkLine {
   }
 
  private:
-  // Its place, by when it came first, and how often it found no room.
+  // Position by first arrival, and number of rejections.
   struct Turn {
     std::uint64_t number = 0;
     int in_vain = 0;
@@ -72,7 +72,7 @@ class BulkLine {
   Turn turn_of(const Sender& sender);
 
   Frames frames_{};
-  std::size_t bytes_ = 0;                              // of those
+  std::size_t bytes_ = 0;                              // of the queued frames
   std::map<std::uint64_t, TurnedAway> turned_away_{};  // by number
   std::uint64_t last_number_ = 0;
 };

@@ -6,7 +6,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than any start takes to decide
+constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than the start of any session
 
 }  // namespace
 
@@ -55,13 +55,13 @@ void ClusterWatch::watch_lane(const ClusterView& view) {
   lane_watch_.saw(lane_.commit_under_way(), view.asked, view.answered);
   if (lane_watch_.stands_still() == stood_still) return;
   if (stood_still) {
-    log_.info("the commit has ended, the beat goes on");
+    log_.info("the commit has ended; heartbeats resume");
   } else {
-    log_.warn("a commit does not end though the database answers, the beat rests until it does");
+    log_.warn("a commit is stalled although the database answers; heartbeats pause until it ends");
   }
 }
 
-// Until when it need not look again.
+// Returns the time until the next look.
 Duration ClusterWatch::look() {
   beat(clock_.steady_now());
   auto view = beat_->look(clock_, GroupId{std::min(groups_seen_, state_.last_group.load())});

@@ -15,22 +15,22 @@
 
 namespace carillon::jobtracker {
 
-// What the loop tells the watch of itself.
+// State of the loop for the watch.
 struct LoopState {
   std::atomic<SteadyTime> turned_at{SteadyTime{}};
-  std::atomic<std::int32_t> last_group{0};  // the highest number that it knows
-  std::atomic<bool> yields{false};          // as ClusterMove has it, to be told with the beat
-  std::atomic<bool> is_in_a_hurry{true};    // the next look is to come soon
+  std::atomic<std::int32_t> last_group{0};  // the highest known group number
+  std::atomic<bool> yields{false};          // ClusterMove::yields, announced with the heartbeat
+  std::atomic<bool> is_in_a_hurry{true};    // look again soon
 };
 
-// Raises the session's beat, as long as the loop turns and the lane does not stand still, because
-// one that is stuck is to be replaced; and looks at the other job trackers in between. A lost
-// connection is the store thread's to tell of.
+// Sends the session's heartbeat and observes the other job trackers. The heartbeat pauses while the
+// loop or the store connection is stalled, because another job tracker should replace it then. The
+// store thread reports lost connections.
 //
-// Thread: the loop; it has one of its own for its connection.
+// Thread: the loop. It has its own thread for its connection.
 class ClusterWatch {
  public:
-  // `lane` must outlive it; `on_view` is called on the loop.
+  // `lane` must outlive the watch. `on_view` is called on the loop.
   static Result<std::unique_ptr<ClusterWatch>> start(
       const std::string& store, SessionId session, const Clock& clock, const LoopState& state,
       const StoreThread& lane, EventLoop& loop, std::function<void(const ClusterView&)> on_view);
@@ -53,7 +53,7 @@ class ClusterWatch {
   const std::unique_ptr<MysqlBeat> beat_;
   const std::function<void(const ClusterView&)> on_view_;
   const Logger log_{"jobtracker.cluster"};
-  LaneWatch lane_watch_{};  // the thread's, as what follows
+  LaneWatch lane_watch_{};  // owned by its thread, like all that follows
   SteadyTime next_beat_{};
   bool said_yields_ = false;
   SteadyTime proven_{};

@@ -1,4 +1,4 @@
-// What executors say to a job tracker.
+// Messages of executors to a job tracker.
 #include <utility>
 
 #include "jobtracker/job_tracker.h"
@@ -38,8 +38,8 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   }
 }
 
-// Of a group that another job tracker looks after, that one calls an executor until it has seen its
-// goodbye in the store; and who was told that its goodbye is taken refuses calls.
+// The owner of a group calls an executor until it has read the removal from the store. The executor
+// rejects calls after its removal was confirmed. So the confirmation waits.
 OnStored JobTracker::once_others_know(OnStored done) {
   if (!ownership_.are_several()) return done;
   return [this, done = std::move(done)](Status stored) mutable {
@@ -48,12 +48,12 @@ OnStored JobTracker::once_others_know(OnStored done) {
   };
 }
 
-// When each has looked at what is in the store now.
+// When all job trackers have read the current state of the store.
 SteadyTime JobTracker::others_know_at() const {
   return clock_.steady_now() + 2 * config_.executors.look;
 }
 
-// Of a group that another job tracker looks after: what that has noted of it is in the store.
+// The owner's data about an executor of its group is in the store.
 void JobTracker::on_registration(ExecutorRegistration registration, OnStored done) {
   if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
   FindGroup question{.name = registration.app_name};
@@ -66,7 +66,7 @@ void JobTracker::on_registration(ExecutorRegistration registration, OnStored don
       const Group& group = std::get<GroupAnswer>(answer.value()).group;
       know(group);
       if (Status may = may_have_executors(group); !may.ok()) {
-        // It may have become one of executors a moment ago.
+        // The group may have become an executor group just now.
         return (void)executor_.post_at(others_know_at(), [this, id = group.id, may = std::move(may),
                                                           registration = std::move(registration),
                                                           done = std::move(done)]() mutable {

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the program ends, besides 0; docs/reference/error-codes.md says what each means.
+// Exit statuses besides 0; docs/reference/error-codes.md describes them.
 namespace carillon::jobtracker {
 
 inline constexpr int kExitConfiguration = 2;

@@ -18,15 +18,16 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is under way to the store
-// Then for a store that does not answer; what is not stored by then, was answered to nobody.
+constexpr Duration kStopPatience = std::chrono::seconds{5};  // longest wait for pending commits
+// Then the longest wait for a store that does not answer. Unstored requests have no answer.
 constexpr std::chrono::seconds kEndPatience{2};
-// What was prepared for nothing is given up: connections that are not used may be lost unseen.
+// A prepared session that is not used is closed: idle connections may be lost unnoticed.
 constexpr Duration kPreparedMax = std::chrono::seconds{5};
-// For whoever waits for the silence of others, until it says so again or has read its store.
+// Extension of the start time-out for a session that waits for the silence of others, until the
+// next report or the end of its reads.
 constexpr Duration kStartMore = std::chrono::minutes{1};
-constexpr Duration kPauseMax = std::chrono::seconds{3};  // from then on it is not ready
-// Who stops waits no longer for a look at the others.
+constexpr Duration kPauseMax = std::chrono::seconds{3};  // a longer pause shows as not ready
+// A stopping job tracker waits at most this long for a look at the others.
 constexpr Duration kUnseenMax = std::chrono::seconds{5};
 
 int exit_with(int status, const std::string& message) {
@@ -49,20 +50,21 @@ Status make_data_folder(const Settings& settings) {
                                                 failed.message() + " (choose another with --data)"};
 }
 
-// Keeps checkpoints out of the commits.
+// Moves checkpoints out of the commits.
 Result<std::unique_ptr<Chore>> start_checkpoints(const std::string& path) {
   std::shared_ptr<SqliteCheckpointer> checkpointer = CARILLON_TRY(SqliteCheckpointer::open(path));
-  return Chore::start(
-      "checkpoint", [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
-        const Status status = checkpointer->run_once();
-        if (!status.ok() && !std::exchange(said, true))
-          log.warn("the write-ahead log could not be copied back", "error", status.error().message);
-        if (status.ok()) said = false;
-        return SqliteCheckpointer::kPeriod;
-      });
+  return Chore::start("checkpoint",
+                      [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
+                        const Status status = checkpointer->run_once();
+                        if (!status.ok() && !std::exchange(said, true))
+                          log.warn("cannot copy the write-ahead log into the database", "error",
+                                   status.error().message);
+                        if (status.ok()) said = false;
+                        return SqliteCheckpointer::kPeriod;
+                      });
 }
 
-// How clients and task trackers of other machines reach this one.
+// Address for clients and task trackers of other machines.
 std::string address_of(const Settings& settings, const net::ServerTransport& transport) {
   if (!settings.advertise.empty()) return settings.advertise;
   auto endpoint = net::parse_endpoint(transport.endpoint());
@@ -140,16 +142,16 @@ Status Host::listen_to_executors() {
 
 void Host::on_signal() {
   if (std::exchange(is_to_stop_, true)) return stop();
-  // A manager that does not listen is its own problem.
+  // An error of the service manager is ignored.
   (void)sd_notify(environment_, "STOPPING=1");
   const bool works = tracker() != nullptr && tracker()->is_ready();
   works || change_ ? leave() : stop();
 }
 
-// The others take its node groups, in portions, while it works.
+// The other job trackers take over its node groups in portions, while it works.
 void Host::leave() {
   if (!membership_.has_others()) return stop();
-  log_.info("stops once the other job trackers are told, and have its node groups");
+  log_.info("stopping; first handing the node groups to the other job trackers");
   seen_at_ = clock_.steady_now();
   membership_.leave(seen_at_, seen_at_ + kNotice + settings_.tracker.recovery.lease);
   loop_state_.yields = true;
@@ -157,7 +159,7 @@ void Host::leave() {
   watch_leaving();
 }
 
-// Nobody is waited for who cannot be seen.
+// Does not wait for job trackers that it cannot see.
 void Host::watch_leaving() {
   const SteadyTime now = clock_.steady_now();
   if (stopped_) return;
@@ -175,7 +177,7 @@ void Host::stop() {
   loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
 }
 
-// Whoever comes waits there.
+// New requests wait in the waiting room.
 void Host::wait_in_room() {
   room_.reset();
   room_ = std::make_unique<WaitingRoom>(*transport_);
@@ -192,7 +194,7 @@ Joining Host::joining() const {
   return joining;
 }
 
-// The next session; this one works on meanwhile.
+// Prepares the next session while the current one works.
 Status Host::prepare() {
   if (next_) return {};
   auto next = std::make_unique<Next>();
@@ -207,15 +209,15 @@ Status Host::prepare() {
 void Host::on_opening(StoreOpening::News news) {
   if (news.other) return stand_by(*news.other);
   if (news.is_away) {
-    room_->set_reason("the store is away or has no room, try again");
+    room_->set_reason("the store is unreachable or full, try again");
     if (pages_) pages_->set_ready(false);
     return;
   }
   if (news.is_waiting) {
-    room_->set_reason("this job tracker waits for the silence of another one, try again");
-    // As above: a manager that gives it less time to start is told each time that it goes on.
+    room_->set_reason("this job tracker is waiting until another one counts as dead, try again");
+    // Extends the service manager's start time-out while it waits.
     (void)sd_notify(environment_, "EXTEND_TIMEOUT_USEC=" + std::to_string(kStartMore.count()) +
-                                      "\nSTATUS=waiting for the silence of another job tracker");
+                                      "\nSTATUS=waiting until another job tracker counts as dead");
     return;
   }
   if (news.is_connected) {
@@ -227,11 +229,11 @@ void Host::on_opening(StoreOpening::News news) {
   loop_.stop();
 }
 
-// Runs the loop until the store is there, or cannot be opened, or the loop is stopped.
+// Runs the loop until the store is open, cannot be opened, or the loop is stopped.
 Result<OpenedStore> Host::open_store() {
   CARILLON_TRY(prepare());
   next_->opening->join(joining());
-  // What makes way says nothing more to its store.
+  // The replaced session must not use its store any more.
   is_opening_ = true;
   loop_.run();
   is_opening_ = false;
@@ -242,14 +244,14 @@ Result<OpenedStore> Host::open_store() {
 void Host::stand_by(const SessionBeat& other) {
   stands_by_ = true;
   const std::string name = "job tracker '" + other.name + "'";
-  log_.info("standing by, another job tracker works on the store, which is of an older version",
-            "tracker", other.name, "session", other.session.value);
-  room_->set_reason("this job tracker stands by, " + name + " works on the store");
-  // For a service manager it has started.
-  (void)sd_notify(environment_, "READY=1\nSTATUS=standing by, " + name + " works on the store");
+  log_.info("standing by: a job tracker of an older version uses the store", "tracker", other.name,
+            "session", other.session.value);
+  room_->set_reason("this job tracker stands by while " + name + " uses the store");
+  // For the service manager the program has started.
+  (void)sd_notify(environment_, "READY=1\nSTATUS=standing by while " + name + " uses the store");
 }
 
-// 0: it works.
+// Returns 0 if the session works.
 int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   auto life = std::make_unique<Life>(loop_);
   loop_state_.turned_at = clock_.steady_now();
@@ -269,7 +271,7 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   life->lane = std::move(lane).value();
   if (const Status started = start_chores(*life); !started.ok()) return fail(started.error());
   const auto on_fatal = [this](const Error& error) {
-    if (is_opening_) return;  // The opening tells.
+    if (is_opening_) return;  // The opening reports this.
     fail(error);
     loop_.stop();
   };
@@ -284,7 +286,8 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   if (!is_sqlite(settings_)) tracker()->set_splitting(begin_split());
   if (const auto split = std::exchange(split_, std::nullopt)) tracker()->split_first(*split);
   tracker()->start(*transport_);
-  if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
+  if (is_known_ready_)
+    room_->receive();  // Requests are queued until the session has read its store.
   return 0;
 }
 
@@ -317,7 +320,7 @@ void Host::on_ready() {
   membership_.begin(session_, tracker()->owned(), seen_at_);
   if (pause_since_) {
     const Duration pause = std::chrono::duration_cast<Duration>(seen_at_ - *pause_since_);
-    log_.info("works with the node groups that it has now", "partitions",
+    log_.info("working with the node groups that it owns now", "partitions",
               tracker()->owned().count(), "pause", format_duration(pause));
   }
   pause_since_.reset();
@@ -329,10 +332,10 @@ void Host::on_ready() {
   std::printf("jobtracker: ready listen=%s http=%s%s store=%s\n", transport_->endpoint().c_str(),
               pages_ ? pages_->url().c_str() : "off", xxl.c_str(), place_.c_str());
   std::fflush(stdout);
-  (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // As above.
+  (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // See above.
 }
 
-// What the last session had in memory takes long to give back, and nobody is to wait for that.
+// Freeing the memory of the last session is slow, and must not block the loop.
 void Host::clear_away() {
   if (!last_) return;
   std::shared_ptr<JobTracker> last = std::move(last_);
@@ -345,7 +348,7 @@ void Host::close_doors() {
   transport_.reset();
 }
 
-// What is left of the life says nothing more to its store.
+// The remaining parts of the session must not use its store.
 void Host::end_session(Life& life) {
   life.watch.reset();
   life.lane.reset();
@@ -380,7 +383,7 @@ void Host::make_way(OwnershipChange change) {
   change_ = std::move(change);
   wanted_.reset();
   if (membership_.is_leaving()) {
-    // As above: that may take longer than a manager gives it.
+    // See above: the wait may exceed the service manager's time-out.
     (void)sd_notify(environment_, "EXTEND_TIMEOUT_USEC=" + std::to_string(kStartMore.count()));
   }
   pause_since_ = clock_.steady_now();
@@ -391,15 +394,15 @@ void Host::make_way(OwnershipChange change) {
   patience_ = loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
 }
 
-// Whoever has asked for it is answered by the session that has done it.
+// The session that executes the split also answers the request.
 JobTracker::BeginSplit Host::begin_split() {
   return [this](const GroupSplit& split, const net::Peer& peer, const std::string& frame) {
     loop_.post([this, split, peer, frame] {
       if (stopped_) return;
       if (is_to_stop_) room_->set_reason("the job tracker is stopping");
       if (!is_to_stop_ && !change_ && tracker() != nullptr &&
-          tracker()->is_ready()) {  // Else the next is asked.
-        log_.info("a node group is split", "group", split.group, "parts", split.parts);
+          tracker()->is_ready()) {  // Otherwise the next session gets the request.
+        log_.info("split a node group", "group", split.group, "parts", split.parts);
         split_ = split;
         make_way({.wanted = tracker()->owned()});
       }
@@ -416,7 +419,7 @@ bool Host::end_turn() {
   return again;
 }
 
-// The loop turns, also while the store is read for the first time.
+// Called when the loop turns, also while the store is read for the first time.
 void Host::turn_on() {
   loop_.post_at(clock_.steady_now() + kBeat, [this] {
     show_readiness();
@@ -424,7 +427,7 @@ void Host::turn_on() {
   });
 }
 
-// A session that makes way and the next one are one pause, as long as it is short.
+// Two consecutive sessions are one short pause; only a long pause shows as not ready.
 void Host::show_readiness() {
   if (!pages_ || tracker() == nullptr) return;
   if (pause_since_ && clock_.steady_now() < *pause_since_ + kPauseMax) return;
@@ -436,7 +439,7 @@ int Host::fail(const Error& error) {
 }
 
 int Host::run() {
-  // Commands, payloads and output are nobody else's business: the store and its folder are private.
+  // The store and its folder are private: they contain commands, payloads and output.
   ::umask(S_IRWXG | S_IRWXO);
   if (const int failed = open_doors(); failed != 0) return failed;
   turn_on();
@@ -453,11 +456,11 @@ int Host::run() {
     auto before = std::exchange(life_, nullptr);
     JobTracker::Memory memory;
     if (before) {
-      // A split moves definitions from one partition to others.
+      // A split moves definitions between partitions.
       memory = before->tracker->take_memory(split_ ? Partitions{} : change_->wanted);
       before->tracker->leave_doors();
     }
-    if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);
+    if (opened.value().newly_made) log_.info("created a new store", "at", opened.value().place);
     place_ = opened.value().place;
     session_ = next_->session;
     next_.reset();
@@ -469,19 +472,20 @@ int Host::run() {
     loop_.run();
     if (!change_ || stopped_ || status_ != 0) break;
     loop_.cancel(patience_);
-    log_.info("the node groups are divided anew", "partitions", change_->wanted.count(), "before",
+    log_.info("rebalanced the node groups", "partitions", change_->wanted.count(), "before",
               tracker()->owned().count(), "fenced", change_->silent.size());
   }
   Signals::end_process_on_next(status_);
   const bool is_away = life_ && !tracker()->is_idle();
   if (is_away) {
-    log_.warn("the store does not answer, this job tracker ends without it");
+    log_.warn("the store does not answer; this job tracker stops without it");
     close_doors();
   }
   if (!is_sqlite(settings_)) Signals::end_process_after(kEndPatience, status_);
-  // First, for others wait for the session's end.
+  // First, because others wait for the end of the session.
   if (life_) end_session(*life_);
-  // Then, for task trackers turn to others once they are hung up on. What is left may be large.
+  // Then, because task trackers change to others when their connection closes. Freeing the rest may
+  // be slow.
   close_doors();
   life_.reset();
   log_.info("stopped");

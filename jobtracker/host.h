@@ -26,21 +26,21 @@
 
 namespace carillon::jobtracker {
 
-// A process of the job tracker, from the store's opening to its end: one session after the other,
-// each with the partitions that it owns. Whenever these change, what is under way is stored, the
-// next session takes the place of the last, and reads what it has to know, as after a restart. The
-// doors (ZeroMQ, HTTP, signals) stay open meanwhile; who comes waits.
+// A job tracker process, from the opening of the store to the end. It runs one session after the
+// other, each with the partitions that it owns. When the partitions change, pending work is stored,
+// and the next session replaces the current one; it reads its state like after a restart. The
+// sockets (ZeroMQ, HTTP) and signals stay open, and requests wait for the next session.
 //
-// Thread: the process's first one, which becomes the loop.
+// Thread: the main thread, which becomes the loop.
 class Host {
  public:
-  // `settings` and `environment` must outlive it.
+  // `settings` and `environment` must outlive the host.
   Host(const Settings& settings, const Environment& environment)
       : settings_(settings), environment_(environment) {}
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // Until the process is to end, with that status.
+  // Runs until the process is to exit. Returns the exit status.
   int run();
 
  private:
@@ -55,11 +55,11 @@ class Host {
     std::unique_ptr<ClusterWatch> watch;
   };
 
-  // The session to come.
+  // The next session.
   struct Next {
     SessionId session{};
     std::unique_ptr<StoreOpening> opening;
-    std::optional<SteadyTime> connected_at{};  // since then it is prepared
+    std::optional<SteadyTime> connected_at{};  // when its preparation started
     std::optional<Result<OpenedStore>> opened{};
   };
 
@@ -104,14 +104,15 @@ class Host {
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;
   std::unique_ptr<XxlAdmin> xxl_;
-  std::unique_ptr<net::HttpServer> xxl_server_;  // nullptr: the pages' server passes on to xxl_
+  // Nullptr: the server of the pages forwards to xxl_.
+  std::unique_ptr<net::HttpServer> xxl_server_;
   std::unique_ptr<OperationsPages> pages_;
   std::unique_ptr<Signals> signals_;
   Membership membership_{log_, settings_.silence};
   std::unique_ptr<WaitingRoom> room_;
   LoopState loop_state_{};
   std::unique_ptr<Life> life_;
-  std::unique_ptr<JobTracker> last_;  // of the session before, until this one works
+  std::unique_ptr<JobTracker> last_;  // the previous session, until this one works
   std::unique_ptr<Thread> clearing_;
   SessionId session_{};
   std::string place_{};
@@ -121,11 +122,12 @@ class Host {
   bool stands_by_ = false;
   bool is_opening_ = false;
   bool is_known_ready_ = false;
-  std::optional<GroupSplit> split_{};        // the next session does it first
-  std::optional<OwnershipChange> wanted_{};  // by the last look; waits for the next to be prepared
-  std::optional<OwnershipChange> change_{};  // for which this session makes way
-  std::optional<SteadyTime> pause_since_{};  // no session works since then
-  SteadyTime seen_at_{};                     // the other job trackers, last
+  std::optional<GroupSplit> split_{};  // the first action of the next session
+  // From the last look; applied when the next session is ready.
+  std::optional<OwnershipChange> wanted_{};
+  std::optional<OwnershipChange> change_{};  // the change for which this session ends
+  std::optional<SteadyTime> pause_since_{};  // since when no session works
+  SteadyTime seen_at_{};                     // last observation of the other job trackers
   TimerId patience_ = 0;
   int status_ = 0;
 };

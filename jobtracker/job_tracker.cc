@@ -10,7 +10,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// The store commits while its last one is not longer ago: there is one every beat.
+// The store counts as committing if its last commit is not older; each heartbeat is a commit.
 constexpr Duration kCommits = std::chrono::seconds{5};
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
 constexpr Duration kAnswersMax = std::chrono::milliseconds{250};
@@ -19,7 +19,7 @@ constexpr Duration kComesBack = std::chrono::seconds{1};  // after its lease
 const Error kStarting{ErrorCode::kUnavailable, "the job tracker is starting, try again"};
 const Error kStopping{ErrorCode::kUnavailable, "the job tracker is stopping"};
 
-// By which a job tracker's own requests go; each of its sessions has another.
+// The client number of a job tracker's own requests; each session has another one.
 std::int64_t client_number_of(SessionId session) {
   return (session.value & ((std::int64_t{1} << 59) - 1)) | 1;
 }
@@ -31,9 +31,10 @@ Status JobTrackerConfig::validate() const {
   CARILLON_TRY(recurrence.validate());
   CARILLON_TRY(alarms.validate());
   if (recovery.lease < pull_interval * 2) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "lease is " + format_duration(recovery.lease) + ", must be at least " +
-                     format_duration(pull_interval * 2) + ", two of a task tracker's pulls"};
+    return Error{ErrorCode::kInvalidArgument, "lease is " + format_duration(recovery.lease) +
+                                                  ", must be at least " +
+                                                  format_duration(pull_interval * 2) +
+                                                  ", twice the interval of a task tracker's pulls"};
   }
   if (dispatcher.preload.capacity < 100) {
     return Error{ErrorCode::kInvalidArgument, "preload-capacity is " +
@@ -105,7 +106,7 @@ void JobTracker::leave_doors() {
   alarms_.leave_courier();
 }
 
-// What may still be stored, or not, is not known: then all is read again.
+// With an unknown commit, the next session reads everything again.
 JobTracker::Memory JobTracker::take_memory(const Partitions& kept) {
   const bool is_known = ready_ && batcher_.is_settled();
   return {
@@ -167,7 +168,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   registry_.start(found);
   pusher_.start(found);
   every(std::chrono::milliseconds{100}, [this] {
-    // It listens to no task tracker any more, or answers none.
+    // It accepts or answers no task trackers any more.
     if (stopping_ || may_be_fenced()) return;
     for (const Worker& dead : recovery_.run_once()) put_node(dead, false);
     const bool all_had_time =
@@ -181,14 +182,14 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     recurrence_.clock_was_set(set_by);
   });
   every(config_.beat, [this] {
-    // The log is settled up to an id that was given: that of an idle session has to rise, too.
+    // The log is settled up to an assigned id; this keeps it growing in an idle session.
     (void)ids_.next(clock_.now());
     batcher_.beat();
   });
   every(std::chrono::seconds{1}, [this] {
     const SteadyTime now = clock_.steady_now();
     if (now < batcher_.committed_at() + kCommits) slow_down(bulk_.take_late(now));
-    if (!store_is_away_) batcher_.watch_commit();  // Of what is away it is known.
+    if (!store_is_away_) batcher_.watch_commit();  // An unreachable store is already reported.
   });
   every(std::chrono::milliseconds{200}, [this] { feedback_.run_once(); });
   every(std::chrono::milliseconds{500}, [this] {
@@ -201,7 +202,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
-  // Calls that have waited for this session come before all that is read and asked from now on.
+  // Calls that waited for this session precede all new reads and requests.
   if (hands_out()) send_due();
   batcher_.flush(batch_head());
   on_ready_();
@@ -218,7 +219,8 @@ void JobTracker::on_cluster(const ClusterView& view) {
   if ((view.inbox & ownership_.owned()).any()) recurrence_.take_inbox();
   for (const Group& group : view.groups) {
     if (catalog_.group(group.id) != nullptr) continue;
-    // Made beside others of higher numbers, it may not have been seen. The next look comes soon.
+    // Its number may be lower than that of groups seen before, so it was missed. The next look
+    // finds it.
     const auto part = part_named(group.name);
     if (part && catalog_.group(part->whole) == nullptr) {
       return with_group(part->whole, [](const Result<const Group*>&) {});
@@ -245,8 +247,8 @@ void JobTracker::stop() {
 }
 
 void JobTracker::hand_over(net::ServerReceiver& next) {
-  // They would find out when they pull next, a second later. `next` keeps what they say to this.
-  let_go({ErrorCode::kNotFound, "the node groups are divided anew, register again"});
+  // They would notice at their next pull, a second later. `next` queues their registrations.
+  let_go({ErrorCode::kNotFound, "the node groups were rebalanced, register again"});
   while (const auto waiting = bulk_.next()) next.on_frame(waiting->sender.peer, waiting->bytes);
 }
 
@@ -258,7 +260,7 @@ void JobTracker::let_go(Error word) {
   log_indexer_.stop();
   if (!may_be_fenced()) dispatcher_.hand_out_early();
   const wire::Message farewell = wire::ErrorReply{std::move(word)};
-  // One that is not reached finds out by itself.
+  // An unreachable one notices by itself.
   for (const auto& [session, worker] : workers_.all()) (void)send(*worker, farewell);
 }
 
@@ -266,7 +268,7 @@ bool JobTracker::awaits_answers() const {
   return let_go_at_ && clock_.steady_now() < *let_go_at_ + kAnswersMax && pusher_.is_calling();
 }
 
-// While the store is away, the time goes on as it did.
+// While the store is unreachable, the clock continues.
 void JobTracker::follow_store_clock() {
   if (std::exchange(is_asking_clock_, true)) return;
   batcher_.ask(ReadClock{}, [this](Result<ReadAnswer> answer) {
@@ -300,7 +302,7 @@ bool JobTracker::end_turn() {
   return has_bulk || (may && dispatcher_.has_work());
 }
 
-// One a turn, for it takes as long as many small ones. True: the next can be taken too.
+// One per turn, because each takes as long as many small ones. True: more are waiting.
 bool JobTracker::take_bulk() {
   if (bulk_.empty() || !batcher_.wants_bulk()) return false;
   const BulkLine::Frame frame = *bulk_.next();
@@ -322,7 +324,7 @@ void JobTracker::on_batch_done(BatchDone done) {
   }
   stopping_ = true;
   pusher_.stop();
-  on_fatal_({ErrorCode::kConflict, "another job tracker took over this store, stopping"});
+  on_fatal_({ErrorCode::kConflict, "another job tracker took over this store; stopping"});
 }
 
 // ---- messages ----
@@ -342,7 +344,7 @@ bool JobTracker::deliver(const Asker& asker, wire::Message message) {
   }
   const Status sent = transport_->send(
       asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
-  if (!sent.ok()) log_.debug("an answer could not be sent", "error", sent.error().message);
+  if (!sent.ok()) log_.debug("cannot send an answer", "error", sent.error().message);
   return sent.ok();
 }
 
@@ -433,12 +435,12 @@ void JobTracker::route_known(const Asker& asker, wire::Message message, std::siz
   }
   ++bad_frames_;
   answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                       "a job tracker does not take this type of message"}});
+                                       "a job tracker does not accept this type of message"}});
 }
 
 // ---- groups ----
 
-// Another job tracker may have made the group since the last look.
+// Another job tracker may have created the group since the last look.
 bool JobTracker::may_be_new(const std::string& group) const {
   return !group.empty() && catalog_.group(group) == nullptr && !ownership_.has_all();
 }

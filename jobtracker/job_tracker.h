@@ -52,9 +52,9 @@ struct JobTrackerConfig {
   AlarmConfig alarms{};
   ExecutorRegistryConfig executors{};
   PusherConfig pusher{};
-  // How often a task tracker is told to pull, at least.
+  // Longest interval between a task tracker's pulls.
   Duration pull_interval = std::chrono::seconds{1};
-  // How often the store hears that this tracker lives, when nothing else is written.
+  // Longest interval between two commits; without other work, a heartbeat is committed.
   Duration beat = kBeat;
   RetentionConfig retention{};
   LogIndexerConfig log_index{};
@@ -62,8 +62,8 @@ struct JobTrackerConfig {
   Status validate() const;
 };
 
-// One job tracker: the parts that decide, and the way of messages and outcomes between them. It
-// decides nothing itself.
+// One session of a job tracker: it owns the deciders and routes messages and store results between
+// them. It makes no decision itself.
 //
 // Thread: the loop.
 class JobTracker final : public net::ServerReceiver,
@@ -75,27 +75,29 @@ class JobTracker final : public net::ServerReceiver,
                          private RunStopper,
                          private RunTally {
  public:
-  // `on_ready` comes once the store was read; `on_fatal` when this session can't go on.
+  // `on_ready` is called when the store was read. `on_fatal` is called when this session cannot
+  // continue.
   JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
              Executor& executor, StoreLane& lane, Questions& questions,
              std::function<void()> on_ready, std::function<void(const Error&)> on_fatal);
 
   ~JobTracker() override;
 
-  // A group is split by the next session of this process, which is to be begun then: the request is
-  // to be given to it once more. Without that, groups cannot be split; before start().
+  // Called to split a group: the next session does it, and gets the request again. Not set: groups
+  // cannot be split. Call before start().
   using BeginSplit =
       std::function<void(const GroupSplit& split, const net::Peer& peer, std::string frame)>;
   void set_splitting(BeginSplit begin) { begin_split_ = std::move(begin); }
-  // This session was begun for that; before start().
+  // This session starts with this split. Call before start().
   void split_first(GroupSplit split) { split_first_ = std::move(split); }
-  // Without one nothing is pushed to executors; before start().
+  // Not set: no executor is called. Call before start().
   void set_poster(net::Poster& poster);
-  // Without one no alarms are raised; before start().
+  // Not set: no alarms are sent. Call before start().
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
-  // The poster and the courier are the next session's of the process from now on.
+  // From now on, the next session of the process uses the poster and the courier.
   void leave_doors();
-  // What the next session of the process should know that the store does not; before start().
+  // State for the next session of the process that is not in the store. Call go_on_from() before
+  // start().
   struct Memory {
     AlarmDesk::Memory alarms{};
     Recovery::Silences silences{};
@@ -103,34 +105,36 @@ class JobTracker final : public net::ServerReceiver,
     ExecutorSilence executor_silence{};
     KnownDefinitions definitions{};
   };
-  // `kept`: the partitions that it owns, too, as this session has left them.
+  // `kept`: the partitions that the next session also owns.
   Memory take_memory(const Partitions& kept);
   void go_on_from(Memory memory);
-  // Reads what the store has; frames are answered "not ready" until then.
+  // Reads the store. Until then, frames are answered with "not ready".
   void start(net::ServerTransport& transport);
-  // Takes nothing new, and hands out what it has claimed ahead, but nothing more; what was taken is
-  // still stored and answered. Task trackers are told, so that they turn to another job tracker at
-  // once.
+  // Accepts nothing new, and hands out only claimed jobs. Accepted requests are still stored and
+  // answered. Task trackers are informed, so that they immediately use another job tracker.
   void stop();
-  // The session owned then what it owns; kSilence later another job tracker may have fenced it. As
-  // long as it may, nobody gets a lease or a job from it. Not called: its store is its own.
+  // The session owned its partitions at this time. Another job tracker may fence it kSilence later.
+  // While that is possible, no task tracker gets a lease or a job. Never called: the session does
+  // not share its store.
   void proven(SteadyTime at);
-  // As stop(), but this session's place is taken by another one of the same process: task trackers
-  // are to register again, and who asks meanwhile is to be kept waiting, by `next`.
+  // Like stop(), but the next session of the same process takes over: task trackers register again,
+  // and `next` queues new requests.
   void hand_over(net::ServerReceiver& next);
-  // Node groups are about to change hands, or not any more: hand_over() or stop() may follow.
+  // A rebalance is expected, or no longer expected: hand_over() or stop() may follow.
   void expect_pause(bool expects) { dispatcher_.expect_pause(expects); }
   bool awaits_silent() const { return recovery_.awaits_silent(); }
-  // Nothing that was taken waits for the store any more; nor, of who has let go, for the word of an
-  // executor that was just called, without which the next session would not know of the run.
+  // No accepted request waits for the store. A session that has given up its partitions also waits
+  // for the answers of executors that it has just called, because the next session would not know
+  // of these runs.
   bool is_idle() const { return !ready_ || (batcher_.is_idle() && !awaits_answers()); }
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
-  // The token of an executor group's own; empty: it has none.
+  // The executor group's own token; empty: none.
   std::string executor_token(const std::string& app_name) const;
-  // Whose run has this log id; of one that another job tracker looks after: whose it may be.
+  // The group whose run has this log id. If another job tracker owns the run: the groups that are
+  // possible.
   std::vector<std::string> apps_of_run(std::int64_t log_id) const;
-  // What xxl-job executors ask.
+  // A request of an xxl-job executor.
   void on_executor(ExecutorRequest request, OnStored done);
   void manage(const ManageJob& call, OnManaged done);
   void on_batch_done(BatchDone done);
@@ -138,24 +142,24 @@ class JobTracker final : public net::ServerReceiver,
   void on_cluster(const ClusterView& view);
   void on_store_health(bool away) { store_is_away_ = away; }
 
-  // At the end of every turn of the loop: hands out, confirms, commits.
+  // At the end of each turn of the loop: hands out, confirms, commits.
   bool end_turn();
 
   bool is_ready() const {
     return ready_ && !stopping_ && !store_is_away_ && !batcher_.lacks_room();
   }
-  // It can still make way.
+  // A stalled session can still be replaced.
   bool stands_still() const { return batcher_.stands_still(); }
   std::vector<Stat> stats() const;
   const Partitions& owned() const { return ownership_.owned(); }
   const DefinitionCounts& definition_counts() const { return catalog_.definition_counts(); }
-  // The highest number that a known node group has.
+  // The highest number of a known node group.
   GroupId last_group() const;
-  // Of everything that grows with what there is to do.
+  // The sizes of everything that grows with the load.
   Sizes sizes() const;
 
  private:
-  // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper, RunTally: what one part asks of
+  // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper, RunTally: calls from one decider to
   // another.
   void offer(WaitingJob job) override {
     if (job.delayed) return recurrence_.was_delayed(job);
@@ -246,7 +250,7 @@ class JobTracker final : public net::ServerReceiver,
   bool stopping_ = false;
   SteadyTime began_at_{};
   bool has_marked_gone_ = false;
-  std::optional<SteadyTime> let_go_at_{};  // and heard nobody from then on
+  std::optional<SteadyTime> let_go_at_{};  // and accepted no message from then on
   bool store_is_away_ = false;
   std::optional<SteadyTime> proven_at_{};
   BeginSplit begin_split_{};
@@ -255,8 +259,8 @@ class JobTracker final : public net::ServerReceiver,
   std::optional<Error> split_error_{};
   bool is_asking_clock_ = false;
   std::int64_t bad_frames_ = 0;
-  std::set<SessionId> output_under_way_;  // whose output is on its way to the store
-  std::map<SessionId, Asker> leaving_;    // whose jobs are on their way back to the table
+  std::set<SessionId> output_under_way_;  // output of these is being stored
+  std::map<SessionId, Asker> leaving_;    // jobs of these are being requeued
 
   SchedulingClock clock_;
   IdSource ids_{0};
@@ -286,7 +290,7 @@ class JobTracker final : public net::ServerReceiver,
   ActIntake act_;
   QueryDesk query_;
   std::map<std::string, std::vector<std::function<void(Result<const Group*>)>>> groups_to_come_;
-  // One question at a time for each name: who comes while it is on its way waits for the next.
+  // One look-up at a time per name; requests that arrive during it wait for the next.
   struct GroupSearch {
     std::vector<std::function<void(const Status&)>> asking{};
     std::vector<std::function<void(const Status&)>> next{};

@@ -6,7 +6,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr int kCalmRuns = 5;
-// When there was too little to add; and when there is never more.
+// Pause when there were too few rows, first and at most.
 constexpr Duration kRestFirst = std::chrono::seconds{2};
 constexpr Duration kRestLast = std::chrono::seconds{30};
 
@@ -15,7 +15,7 @@ constexpr Duration kRestLast = std::chrono::seconds{30};
 void LogIndexer::run_once() {
   calm_ = batcher_.pending_rows() <= config_.pending_max ? calm_ + 1 : 0;
   if (is_at_it_ || calm_ < kCalmRuns || clock_.steady_now() < not_before_) return;
-  if (!batcher_.has_settled()) return;  // Nothing of this session is for the index yet.
+  if (!batcher_.has_settled()) return;  // The index needs no row of this session yet.
   if (ownership_.owned().test(0)) step();
 }
 

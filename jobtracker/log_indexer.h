@@ -9,22 +9,22 @@
 namespace carillon::jobtracker {
 
 struct LogIndexerConfig {
-  // Rows of the log that a step adds to the index: more is faster, and holds up other commits.
+  // Log rows per step. More is faster, and delays other commits.
   std::int64_t rows = 1000;
-  // With more rows than this waiting for a commit, jobs come first.
+  // With more rows than this waiting for a commit, it makes no step.
   std::size_t pending_max = 256;
 };
 
-// Fills the index of the log, so that people find a task's history fast.
+// Fills the index of the log, which speeds up searches of a task's history.
 //
-// Jobs come first: it takes a step only when little waits for the store, and has for a while. So
-// the index lags behind while the store is busy, and catches up later; the history is searched
-// without it meanwhile. Of several job trackers one fills it.
+// Jobs have priority: it works only when the store has been nearly idle for a while. Under load the
+// index falls behind and catches up later; the history is then searched without it. With several
+// job trackers, one fills it.
 //
 // Thread: the loop.
 class LogIndexer {
  public:
-  // How often it is to be run.
+  // Interval for calls of run_once().
   static constexpr Duration kPeriod = std::chrono::milliseconds{100};
 
   LogIndexer(LogIndexerConfig config, const Ownership& ownership, Batcher& batcher,
@@ -32,7 +32,7 @@ class LogIndexer {
       : config_(config), ownership_(ownership), batcher_(batcher), clock_(clock) {}
 
   void run_once();
-  // No step follows the one under way.
+  // Starts no further step.
   void stop() { is_stopped_ = true; }
 
  private:
@@ -43,7 +43,7 @@ class LogIndexer {
   const Ownership& ownership_;
   Batcher& batcher_;
   const Clock& clock_;
-  int calm_ = 0;  // so many runs in a row found that little waits
+  int calm_ = 0;  // number of consecutive calls with a nearly idle store
   bool is_at_it_ = false;
   bool is_stopped_ = false;
   Duration rest_{};

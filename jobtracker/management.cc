@@ -11,16 +11,16 @@
 namespace carillon::jobtracker {
 namespace {
 
-// No connection has this name: those of ZeroMQ that begin with 0 have five bytes.
+// No connection has this name: ZeroMQ's own names that start with 0 have five bytes.
 const std::string kPeer{"\0management", 11};
-// Requests of one client that may be unanswered at a time.
+// Most unanswered requests of one client.
 constexpr std::size_t kAskedMax = wire::kRequestWindow;
 
 Error refusal_in(const wire::Message& answer) {
   if (const auto* error = std::get_if<wire::ErrorReply>(&answer)) return error->error;
   if (const auto* other = std::get_if<wire::Elsewhere>(&answer))
-    return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " looks after it"};
-  return {ErrorCode::kUnavailable, "the answer makes no sense"};
+    return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " owns it"};
+  return {ErrorCode::kUnavailable, "the answer is invalid"};
 }
 
 std::optional<DefinitionState> state_after(ManageJob::Verb verb) {
@@ -44,7 +44,7 @@ void Management::take(const ManageJob& call, OnManaged done) {
   if (call.verb == Verb::kAdd) return add(call, std::move(done));
   const auto found = find(call);
   if (!found.ok()) {
-    // As under xxl-job, a job that does not exist counts as removed.
+    // As in xxl-job, a job that does not exist counts as removed.
     if (call.verb == Verb::kRemove && knows_all_jobs_of(call.app_name)) return done(std::string{});
     return done(found.error());
   }
@@ -64,12 +64,12 @@ void Management::take(const ManageJob& call, OnManaged done) {
       break;
     default:
       message.verb = wire::Verb::kTrigger;
-      message.payload = call.job.param.value_or("");  // Not the job's own, as under xxl-job.
+      message.payload = call.job.param.value_or("");  // Not the job's own, as in xxl-job.
       message.addresses = parts_of(call.job.addresses);
   }
   const auto wanted = state_after(call.verb);
   if (!wanted) return act(std::move(message), "", std::move(done));
-  // To start one that is started is no mistake there, nor to stop one that is stopped.
+  // As in xxl-job, starting a started job and stopping a stopped job are no errors.
   act(std::move(message), "",
       [this, call, wanted, done = std::move(done)](const Result<std::string>& answer) {
         const auto now = find(call);
@@ -78,7 +78,7 @@ void Management::take(const ManageJob& call, OnManaged done) {
       });
 }
 
-// A new job is stopped, as xxl-job has it.
+// A new job is stopped, as in xxl-job.
 void Management::add(const ManageJob& call, OnManaged done) {
   Result<JobSpec> spec = managed_spec(call.job, call.app_name);
   if (!spec.ok()) return done(spec.error());
@@ -89,14 +89,14 @@ void Management::add(const ManageJob& call, OnManaged done) {
   submit(std::move(spec).value(), true, number, std::move(done));
 }
 
-// None that was given in this session, or a job has.
+// A number that no job of this session or the store has.
 Result<std::int32_t> Management::free_number() {
   last_number_ = std::max(last_number_, catalog_.xxl_number_high());
   if (last_number_ == std::numeric_limits<std::int32_t>::max())
-    return Error{ErrorCode::kLimit,
-                 "task " + std::string{kXxlPrefix} + std::to_string(last_number_) +
-                     " has the highest number that executors know: submit the job with jobclient, "
-                     "under a task id of its own"};
+    return Error{ErrorCode::kLimit, "task " + std::string{kXxlPrefix} +
+                                        std::to_string(last_number_) +
+                                        " has the highest number that executors support (submit "
+                                        "the job with jobclient and its own task id)"};
   return ++last_number_;
 }
 
@@ -105,7 +105,7 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
   if (!spec.ok()) return done(spec.error());
   spec.value().task_id = definition.row.task_id;
   spec.value().replace_on_exist = true;
-  // Its zone stays, and where it was not changed all of it: a grid goes on where it was.
+  // Its time zone stays; an unchanged schedule stays completely, so its grid continues.
   Schedule& schedule = spec.value().schedule;
   const Schedule& before = definition.spec.schedule;
   const bool is_alike = schedule.kind == before.kind;
@@ -117,7 +117,7 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
     schedule.tz = before.tz;
     schedule.dst = before.dst;
   }
-  // One that is stopped stays so.
+  // A stopped job stays stopped.
   submit(std::move(spec).value(), false, "", std::move(done));
 }
 
@@ -127,11 +127,12 @@ Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
   const ActiveDefinition* definition =
       group == nullptr ? nullptr : catalog_.definition(group->id, std::string{kXxlPrefix} + number);
   if (definition == nullptr)
-    return Error{ErrorCode::kNotFound, "job " + number + " of " + call.app_name + " is not there"};
+    return Error{ErrorCode::kNotFound,
+                 "job " + number + " of " + call.app_name + " does not exist"};
   return definition;
 }
 
-// Another job tracker may have those of other groups.
+// Other job trackers may own jobs of other partitions.
 bool Management::knows_all_jobs_of(const std::string& app_name) const {
   const Group* group = catalog_.group(app_name);
   return group == nullptr ? ownership_.has_all() : ownership_.has_all(catalog_.parts_of(group->id));

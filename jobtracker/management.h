@@ -14,21 +14,21 @@
 
 namespace carillon::jobtracker {
 
-// Does what executors want done with jobs (xxl-job's addJob and so on), by the same requests that
-// job clients make. The job with the number 17 is the task "xxl-17" of the app's group, as it is
-// when it was imported from xxl-job. Executors manage the jobs of their own app.
+// Executes xxl-job management calls of executors (addJob and others) as requests of a job client.
+// The job with number 17 is the task "xxl-17" of the app's group, as after an import from xxl-job.
+// Executors manage the jobs of their own app.
 //
 // Thread: the loop.
 class Management {
  public:
-  // `client` is the number by which its requests go; `route` takes them, and their answers come to
+  // `client`: the client number of its requests. `route` processes them; their answers go to
   // hear().
   Management(Catalog& catalog, const Ownership& ownership, std::int64_t client,
              std::function<void(const Asker&, wire::Message)> route);
 
   void take(const ManageJob& call, OnManaged done);
 
-  // Whether it was the one who asked.
+  // Whether this asker is Management itself.
   static bool is_asker(const Asker& asker);
   void hear(const Asker& asker, wire::Message answer);
   Sizes sizes() const { return {{"asked", asked_.size()}}; }
@@ -51,7 +51,7 @@ class Management {
   const std::int64_t client_;
   const std::function<void(const Asker&, wire::Message)> route_;
   std::int64_t sequence_ = 0;
-  std::int32_t last_number_ = 0;  // that was given to a job
+  std::int32_t last_number_ = 0;  // the last number given to a job
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, OnAnswer> asked_;
 };

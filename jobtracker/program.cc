@@ -22,7 +22,7 @@ constexpr std::int64_t micros(Duration duration) { return duration.count(); }
 
 constexpr std::size_t kNameBytesMax = 200;
 
-// As that of a task tracker.
+// The same limits as for a task tracker's name.
 Status check_name(const std::string& name) {
   const bool is_short = name.size() <= kNameBytesMax;
   if (!name.empty() && is_short && is_printable_utf8(name)) return {};
@@ -53,15 +53,14 @@ std::vector<Option> store_options(const Environment& environment) {
       {.name = "store-wait",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help =
-           "How long to try at start while the store can't be reached. Waiting for --silence is "
-           "not bounded by it.",
+       .help = "How long to retry at start while the store is unreachable. The wait for --silence "
+               "may be longer.",
        .fallback = "30s",
        .section = "Store"},
       {.name = "log-retention",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "How long ended jobs stay in the history, with their output.",
+       .help = "How long the history keeps ended jobs and their output.",
        .fallback = "7d",
        .section = "Store"},
   };
@@ -76,16 +75,15 @@ std::vector<Option> network_options() {
   return {
       {.name = "listen",
        .placeholder = "tcp://HOST:PORT",
-       .help = "Where task trackers and job clients connect. Port 0 takes a free one.",
+       .help = "Address for task trackers and job clients. Port 0 chooses a free port.",
        .fallback = "tcp://127.0.0.1:35001",
        .check = net::check_endpoint,
        .section = "Network"},
       {.name = "advertise",
        .placeholder = "tcp://HOST:PORT",
-       .help =
-           "Where task trackers and job clients reach this one from other machines, when another "
-           "job tracker sends them here.",
-       .fallback_help = "as it listens, by this machine's name",
+       .help = "Address under which task trackers and job clients on other machines reach this job "
+               "tracker when another one redirects them.",
+       .fallback_help = "the --listen port with this machine's name",
        .check =
            [](const std::string& text) {
              return text.empty() ? Status{} : net::check_endpoint(text);
@@ -93,19 +91,20 @@ std::vector<Option> network_options() {
        .section = "Network"},
       {.name = "http",
        .placeholder = "HOST:PORT",
-       .help = "Where /healthz, /readyz and /metrics are served, and xxl-job executors register; "
-               "off for nowhere.",
+       .help = "Address that serves /healthz, /readyz and /metrics and registers xxl-job "
+               "executors. off disables it.",
        .fallback = "127.0.0.1:8080",
        .check = check_http,
        .section = "Network"},
       {.name = "keys",
        .placeholder = "DIR",
-       .help = "Folder with server.key, server.pub and clients/*.pub: only programs with one of "
-               "these keys get in. Needed off loopback.",
+       .help = "Folder with server.key, server.pub and clients/*.pub. Only programs with one of "
+               "these keys may connect. Required when --listen is not a loopback address.",
        .section = "Network"},
       {.name = "insecure",
        .kind = OptionKind::kSwitch,
-       .help = "Let everybody in who can connect. They can run commands on every task tracker.",
+       .help = "Accept every connection without authentication. Any program that can connect can "
+               "run commands on every task tracker.",
        .section = "Network"},
   };
 }
@@ -116,37 +115,38 @@ Status check_xxl_listen(const std::string& text) {
 
 Status check_token(const std::string& text) {
   if (!text.empty() && is_printable_utf8(text)) return {};
-  return Error{ErrorCode::kInvalidArgument, "a token is empty or holds control characters"};
+  return Error{ErrorCode::kInvalidArgument, "a token is empty or contains control characters"};
 }
 
 std::vector<Option> xxl_options() {
   return {
       {.name = "xxl-listen",
        .placeholder = "HOST:PORT",
-       .help = "Where xxl-job executors register and report, as to an xxl-job admin: /api and "
-               "/xxl-job-admin/api; off for nowhere.",
+       .help = "Address where xxl-job executors register and report, as at an xxl-job admin: /api "
+               "and /xxl-job-admin/api. off disables it.",
        .fallback_help = "the --http address",
        .check = check_xxl_listen,
        .section = "xxl-job"},
       {.name = "xxl-token",
        .kind = OptionKind::kList,
        .placeholder = "TOKEN",
-       .help = "Access token of the executors; any of several. Needed off loopback.",
+       .help = "Access token of the executors. With several, each is accepted. Required when the "
+               "address is not a loopback address.",
        .check = check_token,
        .section = "xxl-job",
        .secret = true},
       {.name = "xxl-ca",
        .placeholder = "FILE",
-       .help =
-           "Certificates, in PEM, of those who sign the ones of executors at https:// addresses.",
-       .fallback_help = "those that the system trusts",
+       .help = "PEM file with the certificate authorities that sign the certificates of executors "
+               "at https:// addresses.",
+       .fallback_help = "the system's certificate authorities",
        .section = "xxl-job"},
       {.name = "executor-silence",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "The runs of an executor that has been silent for so long are lost and start again "
-               "at another one. It is silent after 90 seconds without a registration and without "
-               "an answer to a beat.",
+       .help = "How long an executor may be silent before its runs count as lost and start again "
+               "on another executor. An executor is silent after 90 seconds without a registration "
+               "or an answered heartbeat.",
        .fallback = "5m",
        .min = micros(std::chrono::seconds{1}),
        .max = micros(std::chrono::hours{24 * 366}),
@@ -154,7 +154,7 @@ std::vector<Option> xxl_options() {
   };
 }
 
-// Whoever registers an executor is sent jobs, and whoever reports a result ends one.
+// A registered executor gets jobs, and a reported result ends one, so access needs a token.
 Status read_xxl(const Configuration& configuration, Settings& settings) {
   settings.xxl_listen = configuration.text("xxl-listen");
   settings.xxl_tokens = configuration.list("xxl-token");
@@ -166,13 +166,14 @@ Status read_xxl(const Configuration& configuration, Settings& settings) {
   constexpr const char* kRemedy = " (give the executors' token with --xxl-token, or --insecure)";
   if (settings.xxl_listen.empty()) {
     settings.xxl_closed =
-        "this job tracker takes no executors: others than this machine reach it, and it has no "
+        "executors cannot register at this job tracker: other machines can reach it, and it has no "
         "token" +
         std::string{kRemedy};
     return {};
   }
   return Error{ErrorCode::kInvalidArgument,
-               "--xxl-listen " + address + " would be open to everybody who reaches it" + kRemedy};
+               "--xxl-listen " + address +
+                   " would accept calls from every machine that reaches it" + kRemedy};
 }
 
 Status check_recipient(const std::string& recipient) { return check_alarm_recipient(recipient); }
@@ -193,11 +194,10 @@ Status check_mail_server(const Settings& settings) {
   if (!settings.smtp.empty()) return {};
   for (const std::string& recipient : settings.tracker.alarms.recipients) {
     if (recipient.find("://") != std::string::npos) continue;
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "--alarm '" + recipient +
-            "' would be told nothing without a mail server (name one with --smtp, or a URL "
-            "with --alarm)"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--alarm '" + recipient +
+                     "' needs a mail server (give one with --smtp, or a URL "
+                     "with --alarm)"};
   }
   return {};
 }
@@ -207,8 +207,8 @@ std::vector<Option> alarm_options() {
       {.name = "alarm",
        .kind = OptionKind::kList,
        .placeholder = "TO",
-       .help = "Who is told of jobs that have failed for good and name nobody themselves: a mail "
-               "address, or a URL that gets a POST.",
+       .help = "Recipient of alarms about jobs that failed after their last retry and name no "
+               "recipient: a mail address, or a URL that receives a POST.",
        .check = check_recipient,
        .section = "Alarms",
        .secret = true},
@@ -216,32 +216,31 @@ std::vector<Option> alarm_options() {
        .kind = OptionKind::kList,
        .placeholder = "RULE",
        .help =
-           "They are also told when a node group is not as it should be: unserved=TIME (jobs are "
-           "due and no task tracker is there), late=TIME (a due job has waited so long), "
-           "backlog=JOBS (so many are due), failures=PERCENT% (of the runs of five minutes), "
-           "overload=TIME (the machine of a task tracker has been beyond its --cpu-max or "
-           "--memory-max for so long), output=TEXT|TEXT (what runs write holds one of them); of "
-           "an executor with runs that is silent, unless silent=off. "
-           "GROUP/RULE is for one group, and =off for none.",
+           "Also send alarms about node groups. unserved=TIME: jobs are due and no task tracker is "
+           "connected. late=TIME: a due job has waited for TIME. backlog=JOBS: JOBS jobs are due. "
+           "failures=PERCENT%: this share of the runs of five minutes failed. overload=TIME: a "
+           "task tracker's machine has exceeded its --cpu-max or --memory-max for TIME. "
+           "output=TEXT|TEXT: a run writes one of the texts. silent=off: no alarms about silent "
+           "executors with runs. GROUP/RULE applies to one group. RULE=off disables a rule.",
        .check = check_rule,
        .section = "Alarms"},
       {.name = "alarm-interval",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "Between two messages of a node group to a recipient; what fails meanwhile is told "
-               "in one.",
+       .help = "Least time between two messages about a node group to a recipient. One message "
+               "lists all failures of that time.",
        .fallback = "1m",
        .min = micros(std::chrono::seconds{1}),
        .section = "Alarms"},
       {.name = "smtp",
        .placeholder = "URL",
        .help = "Mail server: smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://.",
-       .fallback_help = "no mails are sent",
+       .fallback_help = "no mail is sent",
        .section = "Alarms",
        .secret = true},
       {.name = "smtp-from",
        .placeholder = "ADDRESS",
-       .help = "Sender of mails.",
+       .help = "Sender address of mail.",
        .fallback = "carillon@" + host_name(),
        .check = check_sender,
        .section = "Alarms"},
@@ -252,15 +251,14 @@ std::vector<Option> schedule_options() {
   return {
       {.name = "tz",
        .placeholder = "ZONE",
-       .help = "Time zone of cron jobs that name none.",
-       .fallback_help = "this machine's",
+       .help = "Time zone of cron jobs that do not name one.",
+       .fallback_help = "this machine's time zone",
        .section = "Scheduling"},
       {.name = "lease",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help =
-           "A task tracker not heard of for so long is dead, and its jobs run elsewhere. Who takes "
-           "over waits for the longest that was given.",
+       .help = "How long a task tracker may send no heartbeat before it counts as dead and its "
+               "jobs run elsewhere. A successor waits for the longest lease in use.",
        .fallback = "3s",
        .min = micros(2 * JobTrackerConfig{}.pull_interval),
        .max = micros(std::chrono::hours{24}),
@@ -268,9 +266,10 @@ std::vector<Option> schedule_options() {
       {.name = "silence",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "Another job tracker on the same database not heard of for so long is dead, and its "
-               "node groups are taken over. Longer forgives one that stands still; one that was "
-               "killed and is started again waits for it, too, and says so in its log.",
+       .help =
+           "How long another job tracker on the same database may send no heartbeat before it "
+           "counts as dead and its node groups are taken over. A longer time tolerates longer "
+           "stalls. A job tracker that restarts after a kill also waits for this time and logs it.",
        .fallback = "1500ms",
        .min = micros(kSilence),
        .max = micros(std::chrono::hours{1}),
@@ -278,16 +277,16 @@ std::vector<Option> schedule_options() {
       {.name = "isolate-after",
        .kind = OptionKind::kNumber,
        .placeholder = "TASKS",
-       .help = "A task tracker on which runs of so many tasks failed in a row, while others of its "
-               "group had a success, is handed one job a minute until one succeeds.",
-       .fallback_help = "none is isolated",
+       .help = "Isolate a task tracker after runs of this many tasks failed on it in a row while "
+               "others of its group succeeded. It gets one job a minute until one succeeds.",
+       .fallback_help = "never isolate",
        .min = 2,
        .max = 1000,
        .section = "Scheduling"},
       {.name = "pregenerate-horizon",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "How far ahead the runs of a schedule stand in their table.",
+       .help = "How far ahead the runs of a schedule are stored.",
        .fallback = "10m",
        .min = micros(std::chrono::seconds{1}),
        .max = micros(std::chrono::hours{24 * 366}),
@@ -295,7 +294,8 @@ std::vector<Option> schedule_options() {
       {.name = "pregenerate-period",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "How often the next stretch is generated; shorter than the horizon.",
+       .help =
+           "How often the next runs of schedules are generated. Must be shorter than the horizon.",
        .fallback = "9m",
        .min = micros(std::chrono::milliseconds{500}),
        .max = micros(std::chrono::hours{24 * 366}),
@@ -303,7 +303,7 @@ std::vector<Option> schedule_options() {
       {.name = "preload-capacity",
        .kind = OptionKind::kNumber,
        .placeholder = "JOBS",
-       .help = "Waiting jobs of a group that are held in memory; the others stay in the table.",
+       .help = "How many waiting jobs of a group are kept in memory. The others stay in the table.",
        .fallback = "30000",
        .min = 100,
        .max = 10'000'000,
@@ -311,8 +311,8 @@ std::vector<Option> schedule_options() {
       {.name = "definition-memory",
        .kind = OptionKind::kNumber,
        .placeholder = "MIB",
-       .help = "What jobs with a schedule may take, with their payloads and 1 KiB each; more are "
-               "refused. The process needs up to three times as much for them.",
+       .help = "Memory limit for jobs with a schedule: their payloads and 1 KiB each. Further jobs "
+               "are rejected. The process needs up to three times this amount.",
        .fallback = "512",
        .min = 1,
        .max = 1'000'000,
@@ -334,7 +334,7 @@ Result<std::string> store_url(const std::string& given, const std::string& data)
   }
   return Error{ErrorCode::kInvalidArgument,
                "--store '" + mask_secrets(given) +
-                   "': not a store (write sqlite:PATH or "
+                   "' is not a store (write sqlite:PATH or "
                    "mysql://user:password@host:port[,host:port...]/database)"};
 }
 
@@ -343,14 +343,12 @@ Result<std::string> store_url(const std::string& given, const std::string& data)
 Program make_program(const Environment& environment) {
   Program program{
       .name = "jobtracker",
-      .summary = "stores jobs, works out when each is due, and hands it to a task tracker"};
+      .summary = "stores jobs, computes when each is due, and hands it to a task tracker"};
   program.description =
-      "Needs no configuration on one machine: jobs are kept in an SQLite file, and this user's "
-      "task trackers and job "
-      "clients get in by themselves. When it is ready it prints one line on stdout; the log goes "
-      "to stderr. SIGTERM and "
-      "SIGINT stop it cleanly; whatever it was told is on disk before it is answered, so kill -9 "
-      "loses nothing.";
+      "Needs no configuration on one machine: an SQLite file keeps the jobs, and this user's task "
+      "trackers and job clients may connect. When it is ready, it prints one line on stdout. The "
+      "log goes to stderr. SIGTERM and SIGINT stop it cleanly. Each request is on disk before it "
+      "is answered, so kill -9 loses nothing.";
   append(program.options, store_options(environment));
   append(program.options, network_options());
   append(program.options, xxl_options());
@@ -358,21 +356,21 @@ Program make_program(const Environment& environment) {
   append(program.options, schedule_options());
   program.options.push_back({.name = "name",
                              .placeholder = "NAME",
-                             .help = "What the log and other job trackers call this one.",
+                             .help = "Name of this job tracker in logs and for other job trackers.",
                              .fallback = "jobtracker",
                              .check = check_name});
   program.options.push_back({.name = "log-level",
                              .placeholder = "LEVEL",
-                             .help = "What is logged on stderr.",
+                             .help = "Least severe level that is logged on stderr.",
                              .fallback = "info",
                              .choices = {"debug", "info", "warn", "error", "off"}});
   program.examples =
       "  jobtracker\n"
-      "      on this machine, jobs in an SQLite file under your home\n"
+      "      on this machine, with jobs in an SQLite file in your home folder\n"
       "  jobtracker --data /srv/carillon --listen tcp://127.0.0.1:36001 --http off\n"
       "  jobtracker --store mysql://carillon:secret@db.example.com:3306/carillon\n"
       "  jobtracker --listen tcp://0.0.0.0:35001 --keys /etc/carillon/keys\n"
-      "      for other machines; make keys with: jobclient keys new DIR\n";
+      "      for other machines; create keys with: jobclient keys new DIR\n";
   return program;
 }
 

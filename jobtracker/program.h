@@ -12,19 +12,19 @@
 
 namespace carillon::jobtracker {
 
-// What the command line, the environment and the file come to, checked.
+// The checked settings from the command line, the environment and the file.
 struct Settings {
   std::string name{};
   std::string data{};          // the data folder
   std::string store{};         // sqlite:ABSOLUTE_PATH or mysql://...
-  bool default_store = false;  // it lies in the data folder, which is made if it is missing
+  bool default_store = false;  // in the data folder, which is created if it is missing
   std::string listen{};
-  std::string advertise{};   // empty: as it listens
+  std::string advertise{};   // empty: derived from --listen
   std::string http{};        // HOST:PORT; empty: off
-  std::string xxl_listen{};  // HOST:PORT; empty: where http is; "off": nowhere
+  std::string xxl_listen{};  // HOST:PORT; empty: the http address; "off": none
   std::vector<std::string> xxl_tokens{};
-  std::string xxl_ca{};      // of the executors' certificates; empty: whom the system trusts
-  std::string xxl_closed{};  // why no executor is let in; empty: they are
+  std::string xxl_ca{};      // for the certificates of executors; empty: the system's authorities
+  std::string xxl_closed{};  // why executors are rejected; empty: they are accepted
   std::string smtp{};        // empty: no mail
   std::string smtp_from{};
   Duration store_wait{};

@@ -10,22 +10,22 @@
 
 namespace carillon::jobtracker {
 
-// How long what is over is kept.
+// How long ended jobs and other old data are kept.
 struct RetentionConfig {
-  // Ended jobs stay in the log, with their output.
+  // Ended jobs in the log, with their output.
   Duration log = std::chrono::hours{24 * 7};
-  // It is remembered how much the log had.
+  // The daily counts of the log.
   Duration counts = std::chrono::hours{24 * 400};
-  // A client's last requests are remembered after them.
+  // The last requests of a client.
   Duration clients = std::chrono::hours{24 * 7};
 };
 
-// Deletes from the history what has become too old, and other things that are over.
+// Deletes old history and other expired data.
 //
-// A step at a time, so that jobs never wait for more than one: the next step is taken when this one
-// has ended, and only if it found as much as it may delete. A step may delete twice as many rows as
-// jobs ended during the one before it, so the history grows no further however fast jobs end. Of
-// several job trackers one deletes, and supposes that as many end at each of the others.
+// Works in steps, so that jobs wait for at most one step. The next step follows if this one deleted
+// as much as it may. A step may delete twice as many rows as jobs ended during the previous one, so
+// the history does not grow however fast jobs end. With several job trackers one deletes, and
+// assumes that as many jobs end at each of the others.
 //
 // Thread: the loop.
 class Retention {
@@ -33,11 +33,11 @@ class Retention {
   static constexpr std::int64_t kRowsLeast = 1000;
   static constexpr std::int64_t kRowsMost = 4000;
 
-  // `ended`: how many runs have ended so far, here.
+  // `ended`: number of runs that have ended in this process.
   Retention(RetentionConfig config, const Ownership& ownership, Batcher& batcher,
             const SchedulingClock& clock, std::function<std::int64_t()> ended);
 
-  // Begins, unless it is at it or another job tracker does it.
+  // Starts, unless it is running or another job tracker does it.
   void run_once();
 
  private:

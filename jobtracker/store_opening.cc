@@ -77,7 +77,7 @@ bool StoreOpening::wait(Duration longest) {
   return !is_stopping_;
 }
 
-// Nothing: it is to end.
+// None: it must stop.
 std::optional<Joining> StoreOpening::await_joining() {
   bool said = false;
   do {
@@ -85,9 +85,9 @@ std::optional<Joining> StoreOpening::await_joining() {
     if (is_sqlite(settings_) || connections_.lane) continue;
     auto connected = connect_mysql_store(settings_.store, who_);
     if (!connected.ok()) {
-      // What does not pass is said by the opening.
+      // The opening reports permanent errors.
       if (may_pass(connected.error()) && !std::exchange(said, true))
-        log_.warn("no connections for the next session, trying again", "error",
+        log_.warn("cannot connect to the store for the next session; retrying", "error",
                   connected.error().message);
       continue;
     }
@@ -114,7 +114,8 @@ Result<OpenedStore> StoreOpening::open(const Joining& joining) {
 void StoreOpening::run() {
   const auto joining = await_joining();
   if (!joining) return;
-  // What has worked waits for its store as long as that is away, also while it changes its session.
+  // A process that has worked waits for its store without limit, also during a change of its
+  // session.
   const bool is_patient = static_cast<bool>(joining->before);
   const SteadyTime until = clock_.steady_now() + settings_.store_wait;
   while (true) {
@@ -122,7 +123,7 @@ void StoreOpening::run() {
     const bool is_away = !opened.ok() && may_pass(opened.error());
     const bool is_over = !is_away || (!is_patient && !stands_by_ && clock_.steady_now() >= until);
     if (!is_over) say_away(opened.error(), is_patient);
-    if (opened.ok() && is_known_away_) log_.info("the store is back");
+    if (opened.ok() && is_known_away_) log_.info("the store is reachable again");
     if (is_over || !wait(kStoreRetry)) {
       news_.put({.end = std::move(opened)});
       return;
@@ -130,15 +131,16 @@ void StoreOpening::run() {
   }
 }
 
-// It may have been this one, before it was killed.
+// The other job tracker may be this one before it was killed.
 void StoreOpening::say_waiting(const std::vector<SessionBeat>& quiet) {
   const SteadyTime now = clock_.steady_now();
   if (said_waiting_ && now < *said_waiting_ + kSayWaiting) return;
   if (!said_waiting_) {
     std::string names;
     for (const SessionBeat& one : quiet) names += (names.empty() ? "" : ", ") + one.name;
-    log_.info("waiting until it is known whether job trackers are dead that did not end in order",
-              "trackers", names, "at_most", format_duration(settings_.silence));
+    log_.info(
+        "waiting until job trackers without a clean stop have sent a heartbeat or count as dead",
+        "trackers", names, "at_most", format_duration(settings_.silence));
   }
   said_waiting_ = now;
   news_.put({.is_waiting = true});
@@ -147,9 +149,9 @@ void StoreOpening::say_waiting(const std::vector<SessionBeat>& quiet) {
 void StoreOpening::say_away(const Error& error, bool is_patient) {
   if (std::exchange(is_known_away_, true)) return;
   const bool is_full = error.code == ErrorCode::kLimit;
-  const char* what = is_full      ? "the store has no room, trying again"
-                     : is_patient ? "the store is away, trying again until it is back"
-                                  : "the store can't be reached, trying again";
+  const char* what = is_full      ? "the store is full; retrying"
+                     : is_patient ? "the store is unreachable; retrying"
+                                  : "cannot reach the store; retrying";
   log_.warn(what, "error", error.message);
   news_.put({.is_away = true});
 }

@@ -22,10 +22,10 @@ std::string sqlite_path(const Settings& settings);  // Requires: is_sqlite().
 
 Result<std::unique_ptr<ReadOnlyStore>> open_reader(const Settings& settings);
 
-// Opens the store for a session, on a thread of its own, because that may take long: the database
-// may be away, and others that work on it are watched first. Until it is told as what to join them,
-// it only connects. A store that can't be reached, or has no room, is tried again for --store-wait
-// from then on; by one that stands by, or changes its session, for ever.
+// Opens the store for a session on its own thread, because that may be slow: the database may be
+// unreachable, and other job trackers are observed first. Before join() it only connects. It
+// retries an unreachable or full store for --store-wait; without limit while standing by or
+// changing the session.
 //
 // Thread: the loop.
 class StoreOpening {
@@ -34,12 +34,12 @@ class StoreOpening {
   struct News {
     bool is_connected = false;
     bool is_away = false;                // or full; once
-    std::optional<SessionBeat> other{};  // at work on an older store: this one stands by
-    bool is_waiting = false;             // for the silence of others; each kSayWaiting
+    std::optional<SessionBeat> other{};  // uses a store of an older version: this one stands by
+    bool is_waiting = false;             // for the silence of others; every kSayWaiting
     std::optional<Result<OpenedStore>> end{};
   };
 
-  // `on_news` is called on the loop, with the end last.
+  // `on_news` is called on the loop; the result comes last.
   static Result<std::unique_ptr<StoreOpening>> start(const Settings& settings, SessionId session,
                                                      const Clock& clock, EventLoop& loop,
                                                      std::function<void(News)> on_news);
@@ -47,7 +47,7 @@ class StoreOpening {
   StoreOpening(const StoreOpening&) = delete;
   StoreOpening& operator=(const StoreOpening&) = delete;
 
-  // Now. Once.
+  // Starts now. Call once.
   void join(Joining joining);
 
  private:
@@ -59,7 +59,7 @@ class StoreOpening {
   Result<OpenedStore> open(const Joining& joining);
   void say_away(const Error& error, bool is_patient);
   void say_waiting(const std::vector<SessionBeat>& quiet);
-  // False: it is to end.
+  // False: it must stop.
   bool wait(Duration longest);
 
   const Settings& settings_;
@@ -68,7 +68,7 @@ class StoreOpening {
   EventLoop& loop_;
   const std::function<void(News)> on_news_;
   const Logger log_{"jobtracker"};
-  MysqlConnections connections_{};  // the thread's, as what follows
+  MysqlConnections connections_{};  // owned by its thread, like all that follows
   bool stands_by_ = false;
   bool is_known_away_ = false;
   std::optional<SteadyTime> said_waiting_{};

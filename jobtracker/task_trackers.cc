@@ -1,4 +1,4 @@
-// What task trackers say to a job tracker.
+// Messages of task trackers to a job tracker.
 #include <utility>
 
 #include "jobtracker/job_tracker.h"
@@ -22,7 +22,7 @@ Status check_line(const std::string& field, const std::string& text) {
   return wrong(field + " must be UTF-8 text without control characters");
 }
 
-// What is below 0 stands for the executors of a group.
+// Sessions below 0 are those of executor groups.
 Status check(SessionId session, const std::string& field) {
   if (session.value > 0) return {};
   return wrong(field + " is " + std::to_string(session.value) + ", must be above 0");
@@ -48,25 +48,25 @@ Status check(const wire::Register& message) {
   return {};
 }
 
-// Whether what the store refused may be taken when it is sent again.
+// Whether a rejected operation may succeed later.
 bool may_be_stored_later(const Error& error) {
   return error.code == ErrorCode::kLimit || error.code == ErrorCode::kUnavailable ||
          error.code == ErrorCode::kTimeout;
 }
 
 wire::ErrorReply unknown_session(SessionId session) {
-  return {{ErrorCode::kNotFound,
-           "session " + std::to_string(session.value) + " is not known, register"}};
+  return {
+      {ErrorCode::kNotFound, "session " + std::to_string(session.value) + " is unknown, register"}};
 }
 
 Error unproven_error() {
   return {ErrorCode::kUnavailable,
-          "the job tracker cannot reach its store, another one may have taken over"};
+          "the job tracker cannot reach its store; another one may have taken over"};
 }
 
 }  // namespace
 
-// What belongs to a part of the group that another one looks after is for that one.
+// Reports for partitions of other owners are left to them.
 void JobTracker::leave_others(const Worker& worker, wire::Report& report) const {
   if (catalog_.parts(worker.group) == 1) return;
   std::erase_if(report.results, [&](const wire::RunResult& result) {
@@ -101,7 +101,7 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
     if (may_be_fenced()) {
       Worker* before = workers_.find(message.session);
       if (before != nullptr && before->is_newer(message)) {
-        // Whoever registers again has given up what it asked for, and is alive.
+        // A registering task tracker has dropped its pulls, and is alive.
         before->forget_pulls();
         before->registered = message.number;
         before->heard_at = clock_.steady_now();
@@ -139,13 +139,13 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   worker.registered = message.number;
   worker.pulls_before = message.pulls;
   worker.started_at = clock_.now();
-  // Ids grow, over restarts of this tracker too, and faster than hand-outs are numbered: so a
-  // worker's "seen" never covers a new hand-out, and no new one passes for one that comes again.
+  // Ids grow, also across restarts of the job tracker, and faster than hand-out numbers: so a
+  // worker's "seen" never covers a new hand-out, and a new one never looks like a repetition.
   worker.handout_last = ids_.next(clock_.now());
-  // What it was handed before it registered, it says here; what it did not get goes back.
+  // It lists the jobs that it received before it registered; others are requeued.
   std::int64_t handout_seen = worker.handout_last;
   if (const Worker* before = workers_.find(message.session)) {
-    // What one lists that another has overtaken, or that comes again, is long out of date.
+    // An outdated or repeated list is ignored.
     if (!before->is_newer(message)) return;
     worker.started_at = before->started_at;
     worker.handout_last = before->handout_last;
@@ -154,7 +154,8 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
     worker.is_draining = before->is_draining;
     handout_seen = before->handout_last;
     if (before->peer == asker.peer) {
-      // The connection stands, so a hand-out may have crossed this message: the pulls will tell.
+      // The connection is the same, so a hand-out may have crossed this message: the pulls will
+      // show it.
       handout_seen = before->handout_seen;
       worker.pull = before->pull;
       worker.handout_seen = before->handout_seen;
@@ -162,19 +163,19 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
       worker.unseen_jobs = before->unseen_jobs;
     }
   } else {
-    log_.info("a task tracker came", "node", message.name, "group", group.name, "threads",
+    log_.info("a task tracker connected", "node", message.name, "group", group.name, "threads",
               message.threads);
   }
-  // Claims may be under way for it since before it was believed dead.
+  // Claims for it may be pending since before it was declared dead.
   for (const JobId id : executing_.of_session(message.session)) {
     const Phase phase = executing_.find(id)->phase;
     if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
   }
-  leaving_.erase(message.session);  // It says so again.
+  leaving_.erase(message.session);  // It will sign off again.
   Worker& seated = workers_.put(std::move(worker));
   answer(asker, std::move(registered));
-  // Of a group in parts, hand-outs of who looked after a part before may have come since this was
-  // sent: the task tracker works for several at a time. Its pulls will tell.
+  // For a group in partitions, hand-outs of an earlier owner may have arrived since this was sent:
+  // the task tracker works with several job trackers. Its pulls will show it.
   if (parts.size() > 1) handout_seen = -1;
   recovery_.reconcile(seated, handout_seen, 0, message.holding);
   stops_.stop_again(message.holding);
@@ -201,12 +202,15 @@ void JobTracker::put_node(NodeRow row) {
                 [](Operation&, const Outcome&, const Error*) {});
 }
 
-// Who died while nobody looked after its group, and held nothing, is missed by nobody: it is known
-// by not having come. Of a group in parts it may have come to another job tracker.
+// A task tracker that died without jobs while its group had no owner was never reported dead: it is
+// detected because it did not register. For a group in partitions it may have registered with
+// another job tracker.
 void JobTracker::mark_gone() {
   has_marked_gone_ = true;
   batcher_.ask(ListNodes{}, [this](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return log_.warn("who is gone is not known", "error", answer.error().message);
+    if (!answer.ok())
+      return log_.warn("cannot determine which task trackers have left", "error",
+                       answer.error().message);
     for (NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
       const bool is_ours = ownership_.has(node.group) && catalog_.parts(node.group) == 1;
       if (!node.alive || !is_ours || workers_.find(node.session) != nullptr) continue;
@@ -228,10 +232,10 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   worker->heard_at = clock_.steady_now();
   const bool is_first = !worker->has_asked();
   const bool is_newest = worker->take_pull(message);
-  if (is_newest) worker->peer = asker.peer;  // It came over the connection that stands.
+  if (is_newest) worker->peer = asker.peer;  // It came over the current connection.
   if (is_first) dispatcher_.send_held(worker->session);
   worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease, message.answered);
-  // What it asks for counts, but it gets no lease.
+  // Its request counts, but it gets no lease.
   if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
   answer(asker, wire::Pulled{.number = message.number});
   if (!is_newest) return;
@@ -253,7 +257,7 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
                              "Output.chunks[" + std::to_string(i) + "].sequence is " +
                              std::to_string(message.chunks[i].sequence) + ", must be 1 or more")});
   }
-  // One at a time: a resend of what is on its way to the store would only be stored twice.
+  // One at a time: a resend of output that is being stored would be stored twice.
   if (!output_under_way_.insert(message.session).second) return;
   std::vector<Operation> rows;
   rows.reserve(message.chunks.size());
@@ -271,10 +275,10 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
           std::vector<Operation>& done, const std::vector<Outcome>&, const Error* refused) {
         output_under_way_.erase(session);
         if (refused == nullptr) watch_output(group, done);
-        // What can never be stored is dropped: it would hold up what comes after it for ever.
+        // Output that can never be stored is dropped: it would block later output forever.
         if (refused != nullptr && may_be_stored_later(*refused))
           return answer(asker, wire::OutputTaken{.chunks = 0});
-        if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
+        if (refused != nullptr) log_.error("cannot store output", "error", refused->message);
         answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
       });
 }
@@ -284,19 +288,19 @@ void JobTracker::watch_output(GroupId group, const std::vector<Operation>& store
   for (const Operation& one : stored) {
     const OutputRow& row = std::get<AddOutput>(one).row;
     const Executing* run = executing_.find(row.job_id);
-    alarms_.wrote(group, run == nullptr ? "a run that is over" : run->row.job.task_id, row);
+    alarms_.wrote(group, run == nullptr ? "a run that has ended" : run->row.job.task_id, row);
   }
 }
 
-// One that this session has not heard of may have been known to the one before, which had claimed
-// jobs for it. Nobody is told that it is gone before they are back in the table: if this session
-// ended with its word, the next one would wait for it, and record them lost. So would another job
-// tracker that looks after its group by now.
+// A task tracker that this session does not know may have been known to the previous one, which had
+// claimed jobs for it. Its sign-off is confirmed only after these jobs are requeued. Otherwise, if
+// this session ended, the next session or another owner would wait for it and record the jobs as
+// lost.
 void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
   const Status checked = check(message.session, "Bye.session");
   if (!checked.ok()) return answer(asker, wire::ErrorReply{checked.error()});
   if (const Worker* worker = workers_.find(message.session)) {
-    log_.info("a task tracker went", "node", worker->name);
+    log_.info("a task tracker left", "node", worker->name);
     put_node(*worker, false);
   } else if (const Group* group = catalog_.group(message.group);
              group != nullptr && catalog_.parts(group->id) == 1 && !ownership_.has(group->id)) {

@@ -34,7 +34,7 @@ void WaitingRoom::on_frame(const net::Peer& peer, std::string_view frame) {
   }
   const wire::Envelope answer{.correlation = wire::correlation_of(frame),
                               .message = wire::ErrorReply{Error{ErrorCode::kUnavailable, reason_}}};
-  // One who has gone asks again.
+  // A disconnected client asks again.
   (void)transport_.send(peer, wire::encode(answer));
 }
 

@@ -9,14 +9,14 @@
 
 namespace carillon::jobtracker {
 
-// Answers everybody as long as this job tracker has no store: that it does not serve, and why, so
-// that who knows another address turns there at once. While a job tracker only becomes another
-// session, what comes is kept for it instead.
+// Answers all requests while this job tracker has no store: that it does not serve, and why, so
+// that clients immediately try another address. During a change of the session it queues requests
+// for the next session.
 //
 // Thread: the loop.
 class WaitingRoom final : public net::ServerReceiver {
  public:
-  // The transport must outlive this.
+  // The transport must outlive this object.
   explicit WaitingRoom(net::ServerTransport& transport);
   ~WaitingRoom() override;
   WaitingRoom(const WaitingRoom&) = delete;
@@ -24,11 +24,11 @@ class WaitingRoom final : public net::ServerReceiver {
 
   void set_reason(std::string reason) { reason_ = std::move(reason); }
 
-  // Takes the place of another receiver again.
+  // Becomes the receiver again.
   void receive() { transport_.set_receiver(this); }
-  // From now on frames are kept, up to a limit.
+  // Queues frames from now on, up to a limit.
   void keep() { is_keeping_ = true; }
-  // Passes them on, and to whom all others are to go.
+  // Passes on the queued frames, and makes this the receiver of all others.
   void pass_to(net::ServerReceiver& receiver);
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;

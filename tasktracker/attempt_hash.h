@@ -6,8 +6,7 @@
 
 namespace carillon::tasktracker {
 
-// For hash tables by attempt. Job ids are distinct already; a worker rarely holds two attempts of
-// one job.
+// For hash tables by attempt. Job ids are unique, and a worker rarely holds two attempts of a job.
 struct AttemptHash {
   std::size_t operator()(const wire::AttemptId& id) const noexcept {
     return static_cast<std::size_t>(id.job_id.value) * 31 + static_cast<std::size_t>(id.attempt);

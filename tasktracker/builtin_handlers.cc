@@ -25,14 +25,14 @@ RunReport sleep(JobContext& context) {
   if (text == "0" || text == "0s") return RunReport::succeeded();
   const Result<Duration> duration = parse_duration(text);
   if (!duration.ok()) return RunReport::failed("param duration: " + duration.error().message);
-  if (!context.wait(duration.value())) return RunReport::exception("stopped in its sleep");
+  if (!context.wait(duration.value())) return RunReport::exception("stopped while sleeping");
   return RunReport::succeeded("slept " + format_duration(duration.value()));
 }
 
 RunReport fail(JobContext& context) {
   const std::string& payload = context.job().payload;
   const std::string message =
-      context.param("message").value_or(payload.empty() ? "failed, as it was told to" : payload);
+      context.param("message").value_or(payload.empty() ? "failed, as requested" : payload);
   if (const std::optional<std::string> text = context.param("times")) {
     int times = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), times);

@@ -7,12 +7,13 @@
 
 namespace carillon::tasktracker {
 
-// Handlers of the program `tasktracker`, for trying things:
+// The handlers of the program `tasktracker`, for tests:
 //   noop   succeeds
 //   echo   writes its params and its payload to the output; its message is the payload
-//   sleep  for as long as param `duration`, or the payload, says ("500ms"; 1s); ends when stopped
-//   fail   fails with param `message`, or the payload; with param `times`, only the first so many
-//          attempts
+//   sleep  sleeps for param `duration`, or the payload ("500ms"; default 1s); ends on a stop
+//   request
+//   fail   fails with param `message`, or the payload; with param `times`, only in that number of
+//          first attempts
 // Thread: any.
 std::map<std::string, JobRunner> builtin_handlers();
 

@@ -7,7 +7,7 @@ namespace carillon::tasktracker {
 namespace {
 
 constexpr Duration kLooks = std::chrono::seconds{1};
-constexpr std::size_t kSeen = 4;  // three seconds lie between
+constexpr std::size_t kSeen = 4;  // three seconds between the first and the last
 constexpr int kBelow = 5;         // points
 
 int percent(std::int64_t part, std::int64_t all) {
@@ -26,12 +26,12 @@ void LoadGate::run_once(SteadyTime now) {
   next_look_ = now + kLooks;
   look();
   std::string overload = too_much();
-  if (overload.empty() == overload_.empty()) return;  // It is told as it began.
+  if (overload.empty() == overload_.empty()) return;  // Logs only changes.
   overload_ = std::move(overload);
   if (overload_.empty()) {
-    log_.info("jobs are taken again, the machine is less busy");
+    log_.info("taking new jobs again; the machine is less busy");
   } else {
-    log_.warn("no new jobs are taken, the machine is too busy", "load", overload_);
+    log_.warn("taking no new jobs; the machine is too busy", "load", overload_);
   }
 }
 
@@ -40,7 +40,7 @@ void LoadGate::look() {
   if (!load.ok()) {
     seen_.clear();
     if (!std::exchange(is_blind_, true))
-      log_.warn("how busy the machine is cannot be told", "reason", load.error().message);
+      log_.warn("cannot measure the machine's load", "reason", load.error().message);
     return;
   }
   is_blind_ = false;

@@ -13,7 +13,7 @@
 
 namespace carillon::tasktracker {
 
-// Percent of the machine's processors, over three seconds, and of its memory; 0: any load will do.
+// Limits in percent of the machine's CPU use (over three seconds) and memory; 0: no limit.
 struct LoadLimits {
   int cpu = 0;
   int memory = 0;
@@ -21,9 +21,9 @@ struct LoadLimits {
   bool any() const { return cpu > 0 || memory > 0; }
 };
 
-// Says whether the machine is too busy for more jobs: from a limit on, until the load is five
-// points below it, so that one which stays near it does not come and go. What cannot be read
-// keeps nothing from being run.
+// Decides whether the machine is too busy for more jobs: from a limit on, until the load is five
+// points lower, so that a load near the limit does not switch it all the time. An unreadable load
+// does not block jobs.
 //
 // Thread: the loop.
 class LoadGate {
@@ -32,11 +32,11 @@ class LoadGate {
 
   LoadGate(LoadLimits limits, Read read) : limits_(limits), read_(std::move(read)) {}
 
-  // Looks, when it is time to: once a second.
+  // Measures the load once a second.
   void run_once(SteadyTime now);
-  // What there is too much of, like "cpu 97%"; empty: there is room for more.
+  // The exceeded limit, like "cpu 97%"; empty: none.
   const std::string& overload() const { return overload_; }
-  // When to look again; none: there is no limit.
+  // Time of the next measurement; none: there is no limit.
   std::optional<SteadyTime> next_time() const;
 
  private:

@@ -8,10 +8,10 @@
 namespace carillon::tasktracker {
 namespace {
 
-// Of "cpu  user nice system idle iowait irq softirq steal guest guest_nice".
+// Fields of "cpu  user nice system idle iowait irq softirq steal guest guest_nice".
 constexpr int kIdle = 3;
 constexpr int kWaitsForDisk = 4;
-constexpr int kFields = 8;  // what guests use is part of user and nice
+constexpr int kFields = 8;  // guest time is part of user and nice
 
 constexpr std::int64_t kKibibyte = 1024;
 

@@ -30,19 +30,19 @@ int fail(int status, const std::string& message) {
   return status;
 }
 
-// Says once that this worker is at work, and its manager for whom; what else comes after a lost
-// connection is in the log.
+// Prints once that this worker is ready, and reports its job tracker to the service manager; later
+// reconnects are only logged.
 class ReadyLine {
  public:
   ReadyLine(const TaskTrackerOptions& options, const Environment& environment)
       : options_(options), environment_(environment) {}
 
-  // `xxl`: where an xxl-job admin calls; or nothing.
+  // `xxl`: address for an xxl-job admin; or empty.
   void say(const std::string& tracker, const std::string& xxl) {
     const bool is_off = tracker == "off";
     if (!said_.exchange(true)) {
       std::string line = "tasktracker: ready name=" + options_.name + " tracker=off";
-      // Neither its group nor its number of threads mean anything to an xxl-job admin.
+      // Group and number of threads have no meaning for an xxl-job admin.
       if (!is_off)
         line = "tasktracker: ready group=" + options_.group + " name=" + options_.name +
                " threads=" + std::to_string(options_.threads) + " tracker=" + tracker;
@@ -50,7 +50,7 @@ class ReadyLine {
       std::puts(line.c_str());
       std::fflush(stdout);
     }
-    // A manager that does not listen is its own problem.
+    // An error of the service manager is ignored.
     (void)sd_notify(environment_,
                     "READY=1\nSTATUS=working for " + (is_off ? "an xxl-job admin" : tracker));
   }
@@ -75,7 +75,7 @@ int run(Settings settings, const Environment& environment) {
   bool stopping = false;
   const auto signals = Signals::open(loop, [&](int signal, int) {
     if (signal == SIGHUP && ignore_hangup) return;
-    (void)sd_notify(environment, "STOPPING=1");  // As above.
+    (void)sd_notify(environment, "STOPPING=1");  // See above.
     tracker->request_stop(stopping ? Duration{0} : settings.drain_timeout);
     stopping = true;
   });

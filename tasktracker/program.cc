@@ -39,21 +39,22 @@ std::vector<Option> work_options() {
       {.name = "tracker",
        .kind = OptionKind::kList,
        .placeholder = "tcp://HOST:PORT",
-       .help = "Where the job tracker is; several addresses by comma: the next where one does not "
-               "serve. All of one store. off: none, for work under an xxl-job admin only.",
+       .help =
+           "Address of the job tracker. With several, separated by commas, the next is used when "
+           "one fails; all must use one store. off: no job tracker, only an xxl-job admin.",
        .fallback = "tcp://127.0.0.1:35001",
        .check = check_tracker,
        .section = "Work",
        .by_comma = true},
       {.name = "group",
        .placeholder = "NAME",
-       .help = "Whose jobs to run. All workers of a group share its jobs.",
+       .help = "Node group whose jobs to run. All workers of a group share its jobs.",
        .fallback = "default",
        .section = "Work"},
       {.name = "threads",
        .kind = OptionKind::kNumber,
        .placeholder = "N",
-       .help = "How many jobs run at a time.",
+       .help = "How many jobs run concurrently.",
        .fallback = std::to_string(hardware_threads()),
        .fallback_help = "one per core",
        .min = 1,
@@ -61,20 +62,20 @@ std::vector<Option> work_options() {
        .section = "Work"},
       {.name = "name",
        .placeholder = "NAME",
-       .help = "What `jobclient nodes` and CARILLON_NODE call this worker.",
+       .help = "Name of this worker in `jobclient nodes` and CARILLON_NODE.",
        .fallback_help = "host and process, like server1-4075",
        .section = "Work",
        .if_empty = "leave it out for host and process"},
       {.name = "label",
        .kind = OptionKind::kList,
        .placeholder = "KEY=VALUE",
-       .help = "Something to know this worker by; may be given several times.",
+       .help = "Label of this worker, shown by `jobclient nodes`.",
        .section = "Work"},
       {.name = "allow",
        .kind = OptionKind::kList,
        .placeholder = "KIND,...",
-       .help =
-           "Kinds of run to accept. Jobs of other kinds go to other workers of the group, or wait.",
+       .help = "Kinds of jobs to accept. Jobs of other kinds go to other workers of the group, or "
+               "wait.",
        .fallback = "handler,command,shell,script,http",
        .choices = {"handler", "command", "shell", "script", "http"},
        .section = "Work",
@@ -87,58 +88,60 @@ std::vector<Option> limit_options(const Environment& environment) {
       {.name = "drain-timeout",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "On SIGTERM or SIGINT nothing new is taken; what runs may end for so long. A "
-               "second signal stops at once.",
+       .help = "After SIGTERM or SIGINT, the worker takes no new jobs and lets running jobs end "
+               "for this time. A second signal stops immediately.",
        .fallback = "30s",
        .section = "Limits"},
       {.name = "kill-grace",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "A job that is killed or takes too long gets SIGTERM, and SIGKILL after this time. "
-               "A C++ handler is told to stop, and its run ends without it after this time.",
+       .help = "A job that is killed or times out gets SIGTERM, and SIGKILL after this time. A C++ "
+               "handler gets a stop request; after this time its run ends even if the handler "
+               "continues.",
        .fallback = "5s",
        .section = "Limits"},
       {.name = "kill-leftovers",
        .kind = OptionKind::kSwitch,
-       .help = "Kill what a command, shell line or script has left in the background when it ends. "
-               "Without this, that goes on; a kill or a time-out ends it all the same.",
+       .help = "Kill background processes of a command, shell line or script when it ends. Without "
+               "this flag they continue. A kill or time-out always ends them.",
        .section = "Limits"},
       {.name = "stop-without-lease",
        .kind = OptionKind::kSwitch,
-       .help = "Stop what runs when the job tracker that looks after it has not answered for a "
-               "lease, because it may run elsewhere by then. Without this, it runs on and its "
+       .help = "Stop a run when the job tracker that owns it has not answered for a lease, because "
+               "the job may already run elsewhere. Without this flag the run continues and its "
                "result is kept.",
        .section = "Limits"},
       {.name = "cpu-max",
        .kind = OptionKind::kNumber,
        .placeholder = "PERCENT",
-       .help = "Take no new jobs while so much of all the machine's processors is in use, over "
-               "three seconds, until it is 5 points less.",
-       .fallback_help = "any load will do",
+       .help = "Take no new jobs while the machine's CPU use over three seconds exceeds this "
+               "percentage, until it is 5 points lower.",
+       .fallback_help = "no limit",
        .min = 1,
        .max = 100,
        .section = "Limits"},
       {.name = "memory-max",
        .kind = OptionKind::kNumber,
        .placeholder = "PERCENT",
-       .help = "The same for the machine's memory: all but what programs could have without "
+       .help = "The same for the machine's memory in use: all memory that programs could not get "
+               "without "
                "swapping.",
-       .fallback_help = "any load will do",
+       .fallback_help = "no limit",
        .min = 1,
        .max = 100,
        .section = "Limits"},
       {.name = "output-max",
        .kind = OptionKind::kNumber,
        .placeholder = "BYTES",
-       .help = "How much of one run's output is kept. More memory and storage when it grows.",
+       .help = "How much output of one run is kept. A higher limit needs more memory and storage.",
        .fallback = "1048576",
        .min = 1,
        .max = kOutputBytesMax,
        .section = "Limits"},
       {.name = "data",
        .placeholder = "DIR",
-       .help = "Folder for the worker's own files: scripts while they run, and results that no job "
-               "tracker has confirmed, for the next worker to report. Workers may share it.",
+       .help = "Folder for the worker's own files: running scripts, and unconfirmed results, which "
+               "the next worker reports. Workers may share it.",
        .fallback = data_folder(environment),
        .section = "Limits"},
   };
@@ -149,8 +152,9 @@ std::vector<Option> xxl_options() {
       {.name = "xxl-admin",
        .kind = OptionKind::kList,
        .placeholder = "URL",
-       .help = "Serve this xxl-job admin as one of its executors, like "
-               "http://HOST:8080/xxl-job-admin; several by comma, tried in order.",
+       .help =
+           "Serve this xxl-job admin as one of its executors, like "
+           "http://HOST:8080/xxl-job-admin. Several are separated by commas and tried in order.",
        .section = "xxl-job",
        .by_comma = true},
       {.name = "xxl-appname",
@@ -160,26 +164,27 @@ std::vector<Option> xxl_options() {
       {.name = "xxl-port",
        .kind = OptionKind::kNumber,
        .placeholder = "PORT",
-       .help = "Where the admin's calls are taken; 0 takes a free one.",
+       .help = "Port for the admin's calls. 0 chooses a free port.",
        .fallback = "9999",
        .min = 0,
        .max = kPortMax,
        .section = "xxl-job"},
       {.name = "xxl-address",
        .placeholder = "URL",
-       .help = "How the admin is to call this executor.",
-       .fallback_help = "by the address that leads to the admin",
+       .help = "Address under which the admin calls this executor.",
+       .fallback_help = "this machine's address on the route to the admin",
        .section = "xxl-job"},
       {.name = "xxl-token",
        .placeholder = "TOKEN",
-       .help = "The admin's access token; calls without it are refused. Without one, the admin has "
-               "to be on this machine and no scripts are run, unless --insecure.",
+       .help = "The admin's access token. Calls without it are rejected. Without a token, the "
+               "admin must be on this machine and scripts are not run, unless --insecure is given.",
        .section = "xxl-job",
        .secret = true},
       {.name = "xxl-ca",
        .placeholder = "FILE",
-       .help = "Certificates, in PEM, of those who sign the ones of admins at https:// addresses.",
-       .fallback_help = "those that the system trusts",
+       .help = "PEM file with the certificate authorities that sign the certificates of admins at "
+               "https:// addresses.",
+       .fallback_help = "the system's certificate authorities",
        .section = "xxl-job"},
       {.name = "xxl-log-path",
        .placeholder = "DIR",
@@ -189,7 +194,7 @@ std::vector<Option> xxl_options() {
       {.name = "xxl-log-days",
        .kind = OptionKind::kNumber,
        .placeholder = "DAYS",
-       .help = "How long they are kept; 0: for ever.",
+       .help = "How long log files are kept. 0: forever.",
        .fallback = "30",
        .min = 0,
        .max = kLogDaysMax,
@@ -201,21 +206,21 @@ std::vector<Option> access_options() {
   return {
       {.name = "token-file",
        .placeholder = "FILE",
-       .help = "The job tracker's access token, when it runs as another user of this machine.",
+       .help = "File with the job tracker's access token, for a job tracker that runs as another "
+               "user of this machine.",
        .section = "Access"},
       {.name = "keys",
        .placeholder = "DIR",
-       .help = "Folder with client.key, client.pub and server.pub, for a job tracker with keys.",
+       .help = "Folder with client.key, client.pub and server.pub, for a job tracker with --keys.",
        .section = "Access"},
       {.name = "insecure",
        .kind = OptionKind::kSwitch,
-       .help =
-           "Connect to a job tracker that was started with --insecure; take anybody's calls as an "
-           "executor without a token.",
+       .help = "Connect to a job tracker that was started with --insecure. As an executor without "
+               "a token, accept all calls.",
        .section = "Access"},
       {.name = "log-level",
        .placeholder = "LEVEL",
-       .help = "What is logged on stderr.",
+       .help = "Least severe level that is logged on stderr.",
        .fallback = "info",
        .choices = {"debug", "info", "warn", "error", "off"}},
   };
@@ -233,9 +238,8 @@ Program make_program(const Environment& environment) {
       .summary = "runs the jobs of one group",
       .description =
           "Connects to a job tracker, takes jobs of its group and runs them: commands, "
-          "shell lines, scripts, HTTP requests, and the handlers noop, echo, sleep and "
-          "fail for trying things. Your own handlers belong into a program of yours "
-          "that uses the library.",
+          "shell lines, scripts, HTTP requests, and the test handlers noop, echo, sleep and fail. "
+          "To run your own handlers, write a program with the carillon::tasktracker library.",
       .examples =
           "  tasktracker                                     # work for the tracker here\n"
           "  tasktracker --group mail --threads 8 --name mail-1\n"
@@ -258,10 +262,9 @@ Result<XxlOptions> read_xxl(const Configuration& configuration) {
   for (const char* name : {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-ca",
                            "xxl-log-path", "xxl-log-days"}) {
     if (configuration.was_given(name) && !configuration.was_given("xxl-admin")) {
-      return Error{ErrorCode::kInvalidArgument,
-                   configuration.source(name) +
-                       " is of use with an xxl-job admin only (name it with "
-                       "--xxl-admin)"};
+      return Error{ErrorCode::kInvalidArgument, configuration.source(name) +
+                                                    " requires an xxl-job admin (give one with "
+                                                    "--xxl-admin)"};
     }
   }
   return XxlOptions{.admins = configuration.list("xxl-admin"),
@@ -279,17 +282,17 @@ Result<std::vector<std::string>> read_trackers(const Configuration& configuratio
   if (std::find(trackers.begin(), trackers.end(), kOff) == trackers.end()) return trackers;
   if (trackers.size() > 1) {
     return Error{ErrorCode::kInvalidArgument,
-                 configuration.source("tracker") + ": off is given together with an address"};
+                 configuration.source("tracker") + ": off cannot be combined with an address"};
   }
   if (!configuration.was_given("xxl-admin")) {
     return Error{ErrorCode::kInvalidArgument,
                  configuration.source("tracker") +
-                     " is off and there is no --xxl-admin, so there is nothing to do"};
+                     " is off and --xxl-admin is missing, so there is nothing to do"};
   }
   return std::vector<std::string>{};
 }
 
-// Scripts and what is not confirmed lie in it.
+// For scripts and unconfirmed results.
 Status make_data_folder(const Configuration& configuration) {
   const std::string& folder = configuration.text("data");
   std::error_code failed;
@@ -300,7 +303,7 @@ Status make_data_folder(const Configuration& configuration) {
   if (!failed) return {};
   return Error{ErrorCode::kInvalidArgument, configuration.source("data") + ": cannot use folder " +
                                                 folder + ": " + failed.message() +
-                                                " (name one that this user may write to)"};
+                                                " (give a folder that this user may write to)"};
 }
 
 Result<std::map<std::string, std::string>> read_labels(const Configuration& configuration) {
@@ -322,7 +325,7 @@ Result<std::map<std::string, std::string>> read_labels(const Configuration& conf
     }
     const std::string key = label.substr(0, equals);
     if (!labels.emplace(key, label.substr(equals + 1)).second) {
-      return wrong("'" + key + "' is given twice, give it once");
+      return wrong("'" + key + "' is given twice (give it once)");
     }
   }
   if (labels.size() <= kLabelsMax) return labels;

@@ -6,11 +6,10 @@
 #include "shared/base/environment.h"
 #include "shared/base/log.h"
 
-// What the program `tasktracker` can be told.
-// Thread: any.
+// The options of the program `tasktracker`. Thread: any.
 namespace carillon::tasktracker {
 
-// Its options, for parse_configuration().
+// For parse_configuration().
 Program make_program(const Environment& environment);
 
 struct Settings {

@@ -32,8 +32,7 @@ using tasktracker::Worker;
 
 constexpr int kThreadsMax = 1024;
 constexpr std::size_t kNameBytesMax = 200;
-// Results and pieces of output on disk; the bytes of output that a worker has in memory are bounded
-// far below that.
+// Results and chunks of output on disk; the limit of output in memory is far below it.
 constexpr std::int64_t kKeptMax = 2'000'000;
 
 bool is_group_name(const std::string& group) {
@@ -51,7 +50,7 @@ bool is_printable(const std::string& text) {
 
 Error invalid(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
 
-// Fills in what was left out, and refuses what makes no sense.
+// Sets defaults, and rejects invalid options.
 Status complete(TaskTrackerOptions& options) {
   if (options.trackers.empty() && options.xxl.admins.empty()) {
     return invalid(
@@ -64,7 +63,7 @@ Status complete(TaskTrackerOptions& options) {
   if (options.name.empty()) options.name = process_name();
   if (options.name.size() > kNameBytesMax || !is_printable(options.name)) {
     return invalid("the name is longer than " + std::to_string(kNameBytesMax) +
-                   " bytes or holds control characters");
+                   " bytes or contains control characters");
   }
   if (options.threads == 0) options.threads = hardware_threads();
   if (options.threads < 1 || options.threads > kThreadsMax) {
@@ -79,9 +78,9 @@ Status complete(TaskTrackerOptions& options) {
     }
   }
   if (options.kill_grace < Duration{0}) return invalid("kill_grace is negative");
-  if (options.allow.empty()) return invalid("allow names no kind of run, so nothing could be run");
+  if (options.allow.empty()) return invalid("allow is empty, so no job could run");
   if (options.xxl.admins.empty() && !options.xxl.app_name.empty()) {
-    return invalid("an app name for xxl-job is given and no admin (--xxl-admin URL)");
+    return invalid("an app name for xxl-job is given without an admin (give --xxl-admin URL)");
   }
   return {};
 }
@@ -126,7 +125,7 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   return config;
 }
 
-// `ca_file` as net::send_http() has it.
+// `ca_file`: see net::send_http().
 tasktracker::HttpSend http_with(std::string ca_file) {
   return [ca_file = std::move(ca_file)](
              const HttpRequest& request, Duration timeout, std::size_t body_max,
@@ -174,7 +173,7 @@ class Inside final : public TaskTracker {
   const SystemClock clock_;
   const Environment environment_;
   const Environment environment_of_runs_;
-  const tasktracker::HttpSend http_ = http_with({});  // of jobs
+  const tasktracker::HttpSend http_ = http_with({});  // for jobs
   const tasktracker::HttpSend admin_http_ = http_with(options_.xxl.ca);
   tasktracker::Handlers handlers_;
   tasktracker::HandlersHooks hooks_;
@@ -183,8 +182,8 @@ class Inside final : public TaskTracker {
   std::unique_ptr<outbox::OutboxThread> outbox_;  // wakes the loop
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<RunPool> pool_;
-  std::unique_ptr<Worker> worker_;                      // for a job tracker; or none
-  std::unique_ptr<tasktracker::XxlExecutor> executor_;  // for an xxl-job admin; or none
+  std::unique_ptr<Worker> worker_;                      // for a job tracker, or null
+  std::unique_ptr<tasktracker::XxlExecutor> executor_;  // for an xxl-job admin, or null
   std::atomic<int> parts_running_{0};
   std::atomic<bool> started_{false};
   Mutex mutex_;  // several threads may wait for the end
@@ -200,7 +199,7 @@ Status Inside::connect(const Config& config) {
         std::any_of(addresses.begin(), addresses.end(),
                     [&](const auto& address) { return address.endpoint == endpoint; });
     if (comes_again) continue;
-    // On a line of its own: an early return from within an initializer leaks what stands before.
+    // On its own line: an early return within an initializer would leak earlier members.
     auto transport = CARILLON_TRY(net::connect_zmq(loop_, clock_, environment_, endpoint, access));
     addresses.push_back({.endpoint = endpoint, .transport = std::move(transport)});
   }
@@ -232,7 +231,7 @@ Status Inside::serve_xxl(const Config& config) {
   return {};
 }
 
-// Empty without a home: nothing is kept then; why, is said when something ought to be.
+// Empty without a home folder: nothing is stored then; the first write reports the reason.
 std::string Inside::data_folder() const {
   if (!options_.data.empty()) return options_.data;
   const Result<std::string> folder = state_folder(environment_, "tasktracker");
@@ -254,12 +253,13 @@ Result<tasktracker::ReportOutbox> Inside::open_outbox() {
 
 Status Inside::handle(const std::string& name, JobRunner runner, HandlerHooks hooks) {
   if (started_) {
-    return Error{ErrorCode::kConflict, "handler '" + name +
-                                           "' comes too late, the task tracker has started (call "
-                                           "handle() before start())"};
+    return Error{ErrorCode::kConflict,
+                 "handler '" + name +
+                     "' is added too late: the task tracker has started (call "
+                     "handle() before start())"};
   }
   if (name.empty() || !runner) return invalid("a handler needs a name and a function");
-  // Runs copy it, so that one which is given up has it for as long as it takes.
+  // Runs copy it, so that a run that was given up keeps it.
   const auto shared = std::make_shared<const JobRunner>(std::move(runner));
   const auto call = [shared](JobContext& context) { return (*shared)(context); };
   if (!handlers_.emplace(name, call).second) {
@@ -271,7 +271,7 @@ Status Inside::handle(const std::string& name, JobRunner runner, HandlerHooks ho
 
 Status Inside::start() {
   if (started_.exchange(true)) {
-    return Error{ErrorCode::kConflict, "the task tracker has been started before"};
+    return Error{ErrorCode::kConflict, "the task tracker has already been started"};
   }
   parts_running_ = (worker_ ? 1 : 0) + (executor_ ? 1 : 0);
   if (worker_) CARILLON_TRY(start_worker());
@@ -282,8 +282,8 @@ Status Inside::start() {
 
 Status Inside::start_worker() {
   if (const Status guarded = runner_->start(); !guarded.ok()) {
-    // Without the guard only what a killed worker leaves behind is worse.
-    log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
+    // Without the guard only the processes of a killed worker remain.
+    log_.warn("cannot guard the processes of jobs", "reason", guarded.error().message);
   }
   CARILLON_TRY(pool_->start());
   thread_ = CARILLON_TRY(Thread::start("tasktracker", [this] {

@@ -7,11 +7,10 @@
 namespace carillon::tasktracker {
 namespace {
 
-// Between two trackers that are connected and do not serve it goes to and fro no faster.
+// Shortest time at a job tracker that is connected and does not serve, to avoid a busy loop.
 constexpr Duration kStayMin = std::chrono::seconds{1};
-// Nor where one sends it to the other and that one back, or has stopped by then. A few times it
-// goes sooner: node groups may be on their way from one to the other, and who is asked has not
-// heard yet. So it does from one that has served.
+// The same for a redirect back and forth. A few times it is shorter, because a rebalance may be in
+// progress of which one job tracker does not know yet; also after a job tracker has served.
 constexpr Duration kSentMin = std::chrono::milliseconds{100};
 constexpr Duration kSentSoon = std::chrono::milliseconds{15};
 constexpr int kSentSoonTimes = 10;
@@ -36,10 +35,9 @@ class TrackerChoice::Line final : public net::ClientReceiver {
   }
   void on_disconnected(const std::string& reason) override {
     if (reason.starts_with("access denied")) {
-      choice_.log_.error("not let in, trying again and again", "tracker", address_.endpoint,
-                         "reason", reason);
+      choice_.log_.error("access denied; retrying", "tracker", address_.endpoint, "reason", reason);
     } else if (!said_away_) {
-      choice_.log_.warn("no job tracker, trying again and again", "tracker", address_.endpoint,
+      choice_.log_.warn("cannot reach the job tracker; retrying", "tracker", address_.endpoint,
                         "reason", reason);
     }
     said_away_ = true;
@@ -77,7 +75,7 @@ Status TrackerChoice::send(std::string frame) {
 }
 
 void TrackerChoice::speak_with_all(std::vector<net::ClientReceiver*> receivers) {
-  CARILLON_ASSERT(receivers.size() == lines_.size(), "each address has somebody who hears it");
+  CARILLON_ASSERT(receivers.size() == lines_.size(), "each address has a receiver");
   receivers_ = std::move(receivers);
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const bool knows = has_chosen_ && i == chosen_;
@@ -95,7 +93,7 @@ Status TrackerChoice::send(std::size_t at, std::string frame) {
   return lines_[at]->transport().send(std::move(frame));
 }
 
-// Null: it is not heard.
+// Null: its messages are ignored.
 net::ClientReceiver* TrackerChoice::receiver_of(const Line& line) const {
   if (receivers_.empty()) {
     return has_chosen_ && &line == lines_[chosen_].get() ? &receiver_ : nullptr;
@@ -130,7 +128,7 @@ void TrackerChoice::leave_for(const std::string& endpoint) {
   }
 }
 
-// The one that was lost comes last in the round; one that is only to be left is not the next.
+// A lost connection comes last; one that is left is not the next.
 std::optional<std::size_t> TrackerChoice::next_connected() const {
   if (sent_to_ && lines_[*sent_to_]->transport().is_connected()) return sent_to_;
   const std::size_t others = lines_.size() - 1;

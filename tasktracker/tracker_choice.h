@@ -13,60 +13,59 @@
 
 namespace carillon::tasktracker {
 
-// Where a job tracker may be found.
+// The address of a job tracker.
 struct TrackerAddress {
   std::string endpoint{};
   std::unique_ptr<net::ClientTransport> transport{};
 };
 
-// The one job tracker that a worker works for, at whichever of several addresses it is: the first
-// that can be reached, until that connection is lost or the tracker there does not serve; then the
-// next. All addresses stay connected, so that the way to the next is short and a mistake in one is
-// said at the start; but only one is spoken with, and what the others say is not heard, until all
-// are to be.
+// Chooses the one job tracker of a worker among several addresses: the first reachable one, until
+// the connection is lost or that job tracker does not serve; then the next. All addresses stay
+// connected, so that a change is fast and a wrong address is reported at the start. Only the chosen
+// one gets messages, and messages of the others are ignored, until speak_with_all().
 //
 // Thread: the loop.
 class TrackerChoice {
  public:
-  // The receiver, which must outlive this, hears of the chosen tracker only; going on to another
-  // one is to it like another connection. `addresses`: at least one.
+  // `receiver` must outlive this object. It gets messages of the chosen job tracker only; a change
+  // looks like a reconnect. `addresses`: at least one.
   TrackerChoice(std::vector<TrackerAddress> addresses, net::ClientReceiver& receiver);
   ~TrackerChoice();
   TrackerChoice(const TrackerChoice&) = delete;
   TrackerChoice& operator=(const TrackerChoice&) = delete;
 
-  // A tracker is chosen, and is connected.
+  // A job tracker is chosen and connected.
   bool is_connected() const;
-  // Of the tracker that is or was chosen.
+  // Of the current or last chosen job tracker.
   const std::string& endpoint() const;
-  // kUnavailable: none is chosen.
+  // Error: kUnavailable if none is chosen.
   Status send(std::string frame);
 
-  // The chosen tracker serves.
+  // The chosen job tracker serves.
   void stay() {
     settle();
     has_served_ = true;
     times_sent_ = 0;
   }
-  // It does not: the next is to be chosen, once one is connected.
+  // It does not serve: choose the next one that is connected.
   void leave() { leaving_ = true; }
-  // It does not, and says who does: that one is the next, if it is among the addresses; it may be
-  // there by another name.
+  // It does not serve and names the one that does: choose that one, if it is among the addresses;
+  // it may have another name there.
   void leave_for(const std::string& endpoint);
 
-  // From now on each is spoken with and heard for itself; nothing is chosen any more. `receivers`:
-  // one an address, in order, which must outlive this; they hear at once that they are connected,
-  // but for the chosen one's, which knows.
+  // From now on all addresses get messages, and none is chosen. `receivers`: one per address, in
+  // order; they must outlive this object. They are immediately notified of their connection, except
+  // the chosen one's.
   void speak_with_all(std::vector<net::ClientReceiver*> receivers);
   std::size_t count() const { return lines_.size(); }
-  std::size_t chosen() const { return chosen_; }  // or was
+  std::size_t chosen() const { return chosen_; }  // the current or last one
   bool is_connected(std::size_t at) const;
   const std::string& endpoint(std::size_t at) const;
   Status send(std::size_t at, std::string frame);
 
-  // Chooses, if it is time to. To be called at the end of a turn.
+  // Chooses, if it is time. Call at the end of a turn.
   void choose(SteadyTime now);
-  // When to call it again, if nothing happens before.
+  // When to call again without another event.
   std::optional<SteadyTime> next_time() const;
 
  private:
@@ -87,15 +86,15 @@ class TrackerChoice {
   net::ClientReceiver& receiver_;
   const Logger log_{"tracker"};
   std::vector<std::unique_ptr<Line>> lines_;
-  std::vector<net::ClientReceiver*> receivers_;  // none: only the chosen one is spoken with
+  std::vector<net::ClientReceiver*> receivers_;  // none: only the chosen one is used
   bool has_chosen_ = false;
-  std::size_t chosen_;  // or was; the one after it is the next
+  std::size_t chosen_;  // the current or last one; the next one follows it
   SteadyTime chosen_at_{};
   bool leaving_ = false;
-  bool has_served_ = false;             // that one, since it was chosen
-  bool was_sent_ = false;               // to another one, by the chosen one
+  bool has_served_ = false;             // the chosen one, since it was chosen
+  bool was_sent_ = false;               // redirected by the chosen one
   int times_sent_ = 0;                  // since one served
-  std::optional<std::size_t> sent_to_;  // that one
+  std::optional<std::size_t> sent_to_;  // the target of the redirect
 };
 
 }  // namespace carillon::tasktracker

@@ -13,10 +13,10 @@ namespace carillon::tasktracker {
 namespace {
 
 constexpr std::size_t kUnconfirmedMax = 16 * 1024;          // results
-constexpr Duration kSentAwayMax = std::chrono::seconds{3};  // then it is said
-constexpr int kLateLeases = 10;            // then a dead session's jobs are lost for sure
-constexpr std::size_t kReportsKnown = 64;  // messages whose refusal is understood
-constexpr Duration kLookAgain = std::chrono::milliseconds{10};  // for whom results are
+constexpr Duration kSentAwayMax = std::chrono::seconds{3};  // then it is logged
+constexpr int kLateLeases = 10;            // then a dead session's jobs are certainly lost
+constexpr std::size_t kReportsKnown = 64;  // messages whose rejection is recognized
+constexpr Duration kLookAgain = std::chrono::milliseconds{10};  // for the owners of results
 
 template <class... Calls>
 struct Overloaded : Calls... {
@@ -55,7 +55,7 @@ void TrackerLink::on_frame(Talk& talk, std::string_view frame) {
   if (std::exchange(talk.said_silent, false)) trackers_.stay();
   Result<wire::Envelope> envelope = wire::decode(frame);
   if (!envelope.ok()) {
-    log_.warn("frame from the job tracker not understood", "tracker", endpoint_of(talk), "reason",
+    log_.warn("cannot read a frame from the job tracker", "tracker", endpoint_of(talk), "reason",
               envelope.error().message);
     return;
   }
@@ -79,20 +79,20 @@ void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
             for (const wire::AttemptId& id : reported.done) talk.fetcher.on_confirmed(id);
           },
           [&](wire::OutputTaken& taken) {
-            // An answer to an older message says nothing about what was sent again.
+            // An answer to an older message says nothing about the resent output.
             if (envelope.correlation == output_correlation_) output_.on_taken(taken.chunks, now);
           },
           [&](wire::Kill& kill) { on_kill(kill); },
           [&](wire::Gone&) { talk.fetcher.on_gone(); },
           [&](wire::Elsewhere& elsewhere) {
-            // One to an older registration may come after a newer one was taken.
+            // An answer to an older registration may arrive after a newer one.
             if (envelope.correlation != talk.register_correlation) return;
             unanswered_registers_[place_of(talk)] = 0;
             on_elsewhere(talk, elsewhere);
           },
           [&](wire::ErrorReply& reply) { on_error(talk, envelope.correlation, reply.error); },
           [&](auto&) {
-            log_.warn("message that a job tracker does not send", "tracker", endpoint_of(talk));
+            log_.warn("unexpected message from the job tracker", "tracker", endpoint_of(talk));
           },
       },
       envelope.message);
@@ -100,12 +100,12 @@ void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
 
 void TrackerLink::on_registered(Talk& talk, const wire::Registered& registered) {
   trackers_.stay();
-  if (talk.fetcher.is_registered()) return;  // It comes a second time.
+  if (talk.fetcher.is_registered()) return;  // A repetition.
   talk.fetcher.on_registered(registered, clock_.steady_now());
   unanswered_registers_[place_of(talk)] = 0;
   if (registered.parts > 1 && !is_split()) split(registered.parts);
   if (is_split()) take_parts(talk, registered);
-  // Whatever was on its way may have been lost with the connection or the session before.
+  // Messages in transit may be lost with the previous connection or session.
   reporter_.forget_sent();
   output_.forget_sent();
   output_correlation_ = 0;
@@ -131,8 +131,8 @@ void TrackerLink::on_elsewhere(Talk& talk, const wire::Elsewhere& elsewhere) {
   if (!sent_away_at_) sent_away_at_ = now;
   if (now < *sent_away_at_ + kSentAwayMax || elsewhere.address == said_owner_) return;
   log_.warn(
-      "another job tracker looks after this group, and is not reached: no jobs until it is "
-      "(name it in --tracker)",
+      "another job tracker owns this group and is unreachable; taking no jobs (list it in "
+      "--tracker)",
       "tracker", from, "owner", elsewhere.address, "group", config_.fetcher.group);
   said_owner_ = elsewhere.address;
 }
@@ -145,7 +145,7 @@ void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
       return owner_of(bucket_of(job.task_id)) != &talk;
     });
     if (others > 0) {
-      log_.warn("jobs refused, another job tracker looks after their part", "tracker",
+      log_.warn("rejected jobs: another job tracker owns their partition", "tracker",
                 endpoint_of(talk), "jobs", others);
       talk.fetcher.on_others_hand_out(others, now);
     }
@@ -153,7 +153,7 @@ void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
   const std::size_t count = hand_out.jobs.size();
   const Result<SteadyTime> taken = talk.fetcher.on_hand_out(hand_out, now);
   if (!taken.ok()) {
-    log_.warn("hand-out refused", "tracker", endpoint_of(talk), "jobs", count, "reason",
+    log_.warn("rejected a hand-out", "tracker", endpoint_of(talk), "jobs", count, "reason",
               taken.error().message);
     return;
   }
@@ -214,7 +214,7 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
     const WallTime now = clock_.wall_now();
     on_ended({.result = {.id = id,
                          .outcome = wire::RunOutcome::kKilled,
-                         .message = reason + " (it had not started)",
+                         .message = reason + " (before it started)",
                          .started_at = now,
                          .ended_at = now}},
              clock_.steady_now());
@@ -229,38 +229,39 @@ void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& e
     talk.fetcher.on_refused(now);
     if (error.message == talk.last_refusal) return;
     if (error.code == ErrorCode::kUnavailable) {
-      log_.info("the job tracker does not take workers yet, trying again and again", "tracker",
+      log_.info("the job tracker does not accept workers yet; retrying", "tracker",
                 endpoint_of(talk), "reason", error.message);
     } else {
-      log_.error("the job tracker does not take this worker, trying again and again", "tracker",
-                 endpoint_of(talk), "reason", error.message);
+      log_.error("the job tracker rejects this worker; retrying", "tracker", endpoint_of(talk),
+                 "reason", error.message);
     }
     talk.last_refusal = error.message;
     return;
   }
   if (on_rejected(correlation, error)) return;
   if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kNotFound) {
-    // It lets go of parts: one that had none may have them in a moment.
+    // It gives up partitions: another one may own them soon.
     for (const auto& other : talks_) other->fetcher.ask_soon();
   }
   if (correlation == output_correlation_) output_.on_refused(now);
   if (error.code == ErrorCode::kUnavailable) trackers_.leave();
   if (error.code == ErrorCode::kNotFound) {
-    // Each of several messages on their way is answered so.
+    // Several pending messages may get this answer.
     if (!talk.fetcher.is_registered()) return;
     log_.info("registering again", "tracker", endpoint_of(talk), "reason", error.message);
     talk.fetcher.on_unknown_session();
   } else if (error.message != talk.last_refusal) {
-    log_.warn("refused by the job tracker", "tracker", endpoint_of(talk), "reason", error.message);
+    log_.warn("the job tracker rejected a message", "tracker", endpoint_of(talk), "reason",
+              error.message);
     talk.last_refusal = error.message;
   }
 }
 
-// Whether it is a word on something that can never be taken, so that sending it again is in vain.
+// Whether it rejects a message that can never be accepted, so that a resend is useless.
 bool TrackerLink::on_rejected(std::uint64_t correlation, const Error& error) {
   if (error.code != ErrorCode::kInvalidArgument) return false;
   const auto give_up = [&](const wire::AttemptId& id, const char* what) {
-    log_.error("the job tracker refuses something for good, it is dropped", "what",
+    log_.error("the job tracker rejected a message for good; it is dropped", "what",
                std::string_view{what}, "job", id.job_id.value, "attempt", id.attempt, "reason",
                error.message);
   };
@@ -286,7 +287,7 @@ void TrackerLink::on_ended(Ended&& ended, SteadyTime now) {
 }
 
 void TrackerLink::give_back(std::vector<wire::AttemptId> ids) {
-  // To whom nobody gives back, registers it: it is not named then.
+  // A registration without them returns jobs that no message can return.
   for (const wire::AttemptId& id : ids) {
     const int bucket = home().fetcher.bucket_of(id);
     Talk* owner = is_split() ? owner_of(bucket) : &home();
@@ -298,8 +299,8 @@ void TrackerLink::give_back(std::vector<wire::AttemptId> ids) {
 void TrackerLink::on_refused(const wire::AttemptId& id, SteadyTime now) {
   if (refused_.empty()) {
     refused_at_ = now;
-    log_.warn("handed a job of a kind that this worker does not accept (--allow), it goes back",
-              "job", id.job_id.value);
+    log_.warn("returned a job of a kind that this worker does not accept (see --allow)", "job",
+              id.job_id.value);
   }
   refused_.push_back(id);
 }
@@ -322,8 +323,8 @@ void TrackerLink::flush(SteadyTime now) {
   keep(now);
 }
 
-// At once while there is nobody to confirm anything; otherwise only what takes long, so that no job
-// costs a write while all is well.
+// Immediately while no job tracker confirms reports; otherwise only what waits long, so that jobs
+// normally cost no write.
 void TrackerLink::keep(SteadyTime now) {
   if (!outbox_.is_in_use()) return;
   if (!is_registered() || reporter_.is_stalled(now) || output_.is_stalled(now)) {
@@ -371,7 +372,7 @@ void TrackerLink::send_all(SteadyTime now) {
     if (is_split() && is_twin(*talk)) continue;
     if (is_leaving_ && !talk->fetcher.is_leaving()) continue;
     if (!is_connected(*talk)) {
-      // Whoever registers again does not name them.
+      // A new registration does not list them.
       talk->to_give_back.clear();
       continue;
     }
@@ -382,7 +383,8 @@ void TrackerLink::send_all(SteadyTime now) {
 
 void TrackerLink::send_reports(Talk& talk, SteadyTime now) {
   const SessionId session = config_.fetcher.session;
-  // Output before results, results before the room that they make. Anyone takes output.
+  // Output before results, results before the credit that they free. Any job tracker accepts
+  // output.
   if (registered_one() == &talk) {
     if (std::exchange(output_talk_, &talk) != &talk) output_.forget_sent();
     if (std::optional<wire::Output> output = output_.next_message(session, now)) {
@@ -414,9 +416,9 @@ void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
   messages_.clear();
 }
 
-// Who waits to be registered may be awaited by another job tracker, which looks after its group by
-// now and gives it one lease to come: so it is there in that time, whenever that began. Longer each
-// time, for the way may be so slow.
+// Time-out of a registration. Another job tracker may own the group by now and gives this worker
+// one lease to register, so it tries again within that time. The time-out grows, because the
+// connection may be slow.
 Duration TrackerLink::patience(const Talk& talk) const {
   const Duration lease = talk.fetcher.lease();
   const int times = unanswered_registers_[place_of(talk)];
@@ -434,8 +436,8 @@ void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
   talk.said_silent = true;
   if (talk.twin != nullptr) return;
   if (!talk.fetcher.is_registered()) ++unanswered_registers_[place_of(talk)];
-  log_.warn("no answer, nothing new is taken", "tracker", endpoint_of(talk), "for",
-            format_duration(waited), "held", talk.fetcher.held());
+  log_.warn("the job tracker does not answer; taking no new jobs", "tracker", endpoint_of(talk),
+            "for", format_duration(waited), "held", talk.fetcher.held());
   trackers_.leave();
 }
 
@@ -460,7 +462,7 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
   consider(others_at_);
   consider(output_.next_time());
   if (auto results = reporter_.next_time()) {
-    // Some may have nobody to go to just now.
+    // Some may have no receiver now.
     consider(is_split() ? std::max<SteadyTime>(*results, sent_at_ + kLookAgain) : *results);
   }
   return next;
@@ -477,8 +479,8 @@ bool TrackerLink::is_quiet() const {
                      [](const auto& talk) { return talk->to_give_back.empty(); });
 }
 
-// Whoever gave no lease, or none lately, has nothing for this worker. One that is not reached may
-// have, and the word is taken by it when it is back, or by the next one that looks after the group.
+// A job tracker without a recent lease has nothing for this worker. An unreachable one may have
+// jobs for it, and gets the sign-off when it is back, or the next owner of the group does.
 void TrackerLink::leave(SteadyTime now) {
   is_leaving_ = true;
   for (const auto& talk : talks_) {
@@ -493,8 +495,8 @@ void TrackerLink::leave(SteadyTime now) {
 
 std::uint64_t TrackerLink::send(const Talk& talk, wire::Message message) {
   wire::Envelope envelope{.correlation = ++last_correlation_, .message = std::move(message)};
-  // Nobody there, or somebody who does not read: everything that matters is sent again until it
-  // is answered.
+  // Not connected, or the job tracker does not read: important messages are resent until they are
+  // answered.
   std::string frame = wire::encode(envelope);
   (void)(talk.line ? trackers_.send(*talk.line, std::move(frame))
                    : trackers_.send(std::move(frame)));

@@ -28,31 +28,32 @@ struct TrackerLinkConfig {
   FetcherConfig fetcher{};
   ReporterConfig reporter{};
   OutputQueueConfig output{};
-  Duration refused_wait = std::chrono::seconds{1};  // before a job of another kind goes back
-  // Registered for so long, and for ten leases: what workers of other node groups have left comes
-  // too late to count.
+  // Before a job of an unaccepted kind is returned.
+  Duration refused_wait = std::chrono::seconds{1};
+  // Registered for this time, and for ten leases: reports that workers of other node groups left
+  // are too late to count.
   Duration others_wait = std::chrono::minutes{1};
 };
 
-// A worker's conversation with its job tracker: takes the frames apart, brings each message to
-// whom it is for, and sends what they have to say at the end of a turn. Decides nothing.
+// A worker's communication with its job tracker: decodes frames, passes each message to its
+// receiver, and sends pending messages at the end of a turn. It makes no decisions.
 //
-// Once it is told that its node group was split, it speaks with all job trackers that it has the
-// address of, each of which may look after some of the parts: it registers with each, has a lease
-// and a share of the threads with each, and reports to whoever looks after the job's part by then.
+// When it learns that its node group was split, it uses all job trackers of its addresses, each of
+// which may own some of the partitions. It registers with each, has a lease and a share of the
+// threads with each, and reports to the current owner of a job's partition.
 //
-// When another job tracker takes the place of the one before, the session goes on: it is told of
-// everything that is held, and gets the results and the output that were not confirmed.
+// When another job tracker takes over, the session continues: the new one learns of all held jobs,
+// and gets the unconfirmed results and output.
 //
-// What is not confirmed, because the tracker is away or does not answer, lies on disk too; and what
-// earlier sessions have left there is reported for them.
+// Reports that are unconfirmed because the job tracker is away or does not answer are also stored
+// on disk. Reports that earlier sessions left there are sent for them.
 //
 // Thread: the loop.
 class TrackerLink final {
  public:
   using OnReady = std::function<void(const std::string& endpoint)>;
 
-  // The references must outlive the link. `on_ready` is called at every registration.
+  // The references must outlive the link. `on_ready` is called at each registration.
   TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses, Runs& runs,
               const Clock& clock, ReportOutbox outbox, OnReady on_ready);
   TrackerLink(const TrackerLink&) = delete;
@@ -61,46 +62,45 @@ class TrackerLink final {
   void on_ended(Ended&& ended, SteadyTime now);
   void on_output(std::vector<wire::OutputChunk>& chunks) { output_.add(chunks); }
   void give_back(std::vector<wire::AttemptId> ids);
-  // A job of a kind that this worker does not run goes back after a while, because a job tracker
-  // that does not know better may hand it out to this worker again at once.
+  // Returns a job of an unaccepted kind after a while, because a job tracker of an older version
+  // may immediately hand it out again.
   void on_refused(const wire::AttemptId& id, SteadyTime now);
   void give_back_refused(SteadyTime now, bool at_once);
 
-  // Sends what is to be sent by now.
+  // Sends pending messages.
   void flush(SteadyTime now);
-  // When to flush again, if nothing happens before.
+  // When to flush again without another event.
   std::optional<SteadyTime> next_time() const;
 
   int unfinished() const { return home().fetcher.unfinished(); }
-  // As of Fetcher.
+  // See Fetcher.
   void set_taking(bool taking, const std::string& overload);
   void drain();
-  // What is to be stopped: those of `unfinished()` whose lease has ended since this was last asked.
-  // A job has the lease of whoever looks after its part, or did so last.
+  // The runs to stop: those of `unfinished()` whose lease has expired since the last call. A job
+  // has the lease of its partition's current or last owner.
   std::vector<wire::AttemptId> take_unleased(SteadyTime now);
-  // So much waits for the tracker, or so little room is on disk, that nothing more should be run
-  // for it.
+  // So many reports are pending, or so little disk space is left, that no more jobs should run.
   bool is_congested() const;
-  // Everything that there is to say was said and confirmed.
+  // All reports are sent and confirmed.
   bool is_quiet() const;
 
-  // Puts on disk what is not confirmed. True: it is there, or cannot be.
+  // Stores unconfirmed reports on disk. True: they are there, or the disk fails.
   bool keep_all();
   // No job tracker is there, and what is not confirmed is on disk for the next worker. With several
   // addresses the link has `patience` to find another one.
   bool is_left_to_disk(SteadyTime now, Duration patience);
 
-  // Says goodbye to whoever may believe that jobs are held here, and nothing else from now on.
-  // Requires: everything is confirmed.
+  // Signs off at all job trackers that may believe that it holds jobs, and sends nothing else from
+  // now on. Requires: everything is confirmed.
   void leave(SteadyTime now);
-  // All have answered, or there is nobody to answer.
+  // All have answered, or there is none to answer.
   bool is_gone() const;
   // All have been asked, and have answered.
   bool has_left() const { return is_leaving_ && !passed_over_ && is_gone(); }
   Sizes sizes() const;
 
  private:
-  // With one job tracker.
+  // The communication with one job tracker.
   struct Talk final : net::ClientReceiver {
     Talk(TrackerLink& its_link, Fetcher its_fetcher)
         : link(its_link), fetcher(std::move(its_fetcher)) {}
@@ -114,18 +114,18 @@ class TrackerLink final {
 
     TrackerLink& link;
     Fetcher fetcher;
-    std::optional<std::size_t> line{};             // none: with whoever is chosen
-    SteadyTime heard_at{};                         // anything at all, over this connection
-    std::optional<SteadyTime> register_sent_at{};  // the first that nothing was heard after
+    std::optional<std::size_t> line{};             // none: the chosen one
+    SteadyTime heard_at{};                         // any message on this connection
+    std::optional<SteadyTime> register_sent_at{};  // the first one without a message after it
     bool said_silent = false;
     std::uint64_t register_correlation = 0;
     std::string last_refusal{};
     std::vector<wire::AttemptId> to_give_back{};
-    // The same job tracker by another address, and its session.
+    // The same job tracker at another address, and its session.
     const Talk* twin = nullptr;
     std::int64_t twin_session = 0;
   };
-  // Who looks after a part of the group, as far as it was said.
+  // The known owner of a partition of the group.
   struct PartOwner {
     std::int64_t epoch = -1;
     Talk* talk = nullptr;
@@ -149,7 +149,7 @@ class TrackerLink final {
   std::size_t place_of(const Talk& talk) const { return talk.line.value_or(trackers_.chosen()); }
   const std::string& endpoint_of(const Talk& talk) const;
 
-  // Returns the correlation of what was sent.
+  // Returns the correlation of the sent message.
   std::uint64_t send(const Talk& talk, wire::Message message);
   void on_frame(Talk& talk, std::string_view frame);
   void on_connected(Talk& talk);
@@ -174,11 +174,11 @@ class TrackerLink final {
   const Logger log_{"tracker"};
   const OnReady on_ready_;
 
-  std::vector<std::unique_ptr<Talk>> talks_;  // of a split group one an address; else one
-  std::vector<PartOwner> parts_;              // none: the group was not split, as far as is known
-  std::optional<SteadyTime> unreached_since_{};  // some of those
+  std::vector<std::unique_ptr<Talk>> talks_;     // for a split group one per address; otherwise one
+  std::vector<PartOwner> parts_;                 // empty: the group is not known to be split
+  std::optional<SteadyTime> unreached_since_{};  // of some of them
   bool said_unreached_ = false;
-  // Of each part, or of the whole group: when the lease ends; none: there is none.
+  // When the lease of each partition, or of the whole group, ends; none: no lease.
   std::vector<std::optional<SteadyTime>> leases_ = {std::nullopt};
   TrackerChoice trackers_;
 
@@ -186,22 +186,22 @@ class TrackerLink final {
   Reporter reporter_;
   ReportOutbox outbox_;
   std::vector<wire::AttemptId> refused_{};
-  SteadyTime refused_at_{};                // the first of them
-  std::vector<wire::Message> messages_{};  // kept for its memory
+  SteadyTime refused_at_{};                // of the oldest of them
+  std::vector<wire::Message> messages_{};  // reused to avoid allocations
   std::uint64_t last_correlation_ = 0;
   std::uint64_t output_correlation_ = 0;
-  const Talk* output_talk_ = nullptr;  // whom output went to last
-  SteadyTime sent_at_{};               // when all were looked at last
-  // Registered: when what workers of other groups have left is reported, too.
+  const Talk* output_talk_ = nullptr;  // last receiver of output
+  SteadyTime sent_at_{};               // last check of all
+  // When registered: time from which reports of workers of other groups are sent too.
   std::optional<SteadyTime> others_at_{};
   std::deque<std::pair<std::uint64_t, std::int64_t>>
       reports_{};                             // the newest: correlation, message
-  std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
+  std::optional<SteadyTime> sent_away_at_{};  // first time since the registration
   std::string said_owner_{};
   std::vector<int> unanswered_registers_;   // by each address, since it answered one
   std::optional<SteadyTime> away_since_{};  // not registered with anybody
   bool is_leaving_ = false;
-  bool passed_over_ = false;  // somebody whom the goodbye could not reach
+  bool passed_over_ = false;  // one that the sign-off could not reach
 };
 
 }  // namespace carillon::tasktracker

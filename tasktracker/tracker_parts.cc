@@ -3,18 +3,18 @@
 #include "shared/job/bucket.h"
 #include "tasktracker/tracker_link.h"
 
-// Of a node group in parts, which several job trackers may look after: with whom this worker
-// speaks, and whose a part is.
+// For a node group in partitions, which several job trackers may own: the job trackers of this
+// worker, and the owners of partitions.
 namespace carillon::tasktracker {
 namespace {
 
-constexpr Duration kUnreachedMax = std::chrono::seconds{5};  // then it is said
+constexpr Duration kUnreachedMax = std::chrono::seconds{5};  // then it is logged
 
 }  // namespace
 
-// The one that is spoken with stays; each of the others is spoken with from now on.
+// Keeps the current job tracker and adds the others.
 void TrackerLink::split(std::int32_t parts) {
-  log_.info("the node group has parts, which several job trackers may look after", "group",
+  log_.info("the node group has partitions, which several job trackers may own", "group",
             config_.fetcher.group, "parts", parts, "trackers", trackers_.count());
   parts_.resize(static_cast<std::size_t>(std::clamp(parts, 1, kPartsMax)));
   leases_.resize(parts_.size(), leases_.front());
@@ -32,8 +32,7 @@ void TrackerLink::split(std::int32_t parts) {
   trackers_.speak_with_all(std::move(receivers));
 }
 
-// Of two that say that they look after a part the one with the higher epoch does: it has taken the
-// part from the other.
+// If two claim a partition, the one with the higher epoch owns it: it has taken it from the other.
 void TrackerLink::take_parts(Talk& talk, const wire::Registered& registered) {
   lose_parts(talk);
   for (const wire::OwnedPart& owned : registered.owned) {
@@ -49,7 +48,7 @@ void TrackerLink::lose_parts(const Talk& talk) {
   }
 }
 
-// Null: nobody is known, or there is nobody to be reached.
+// Null: the owner is unknown or unreachable.
 TrackerLink::Talk* TrackerLink::owner_of(int bucket) {
   if (!is_split()) return home().fetcher.is_registered() ? &home() : nullptr;
   if (bucket < 0) return registered_one();
@@ -78,7 +77,7 @@ const std::string& TrackerLink::endpoint_of(const Talk& talk) const {
   return talk.line ? trackers_.endpoint(*talk.line) : trackers_.endpoint();
 }
 
-// It is the same job tracker as another one, by another address: it has this worker once.
+// Another address of a known job tracker: it must see this worker once.
 bool TrackerLink::is_twin(Talk& talk) {
   if (talk.twin != nullptr) {
     const Fetcher& twin = talk.twin->fetcher;
@@ -103,7 +102,8 @@ bool TrackerLink::is_twin(Talk& talk) {
   return false;
 }
 
-// The jobs of a part whose owner has none of the addresses wait, and nobody else knows why.
+// Logs partitions whose owner is not among the addresses: their jobs wait, and no other program
+// knows why.
 void TrackerLink::say_unreached(SteadyTime now) {
   const auto unreached = std::count_if(parts_.begin(), parts_.end(),
                                        [](const PartOwner& part) { return part.talk == nullptr; });
@@ -115,8 +115,8 @@ void TrackerLink::say_unreached(SteadyTime now) {
   if (!unreached_since_) unreached_since_ = now;
   if (now < *unreached_since_ + kUnreachedMax || std::exchange(said_unreached_, true)) return;
   log_.warn(
-      "job trackers that look after parts of this group are not reached: no jobs of those until "
-      "they are (name all of them in --tracker)",
+      "job trackers that own partitions of this group are unreachable; taking no jobs of these "
+      "partitions (list all job trackers in --tracker)",
       "group", config_.fetcher.group, "parts", unreached, "of", parts_.size(), "trackers",
       trackers_.count());
 }

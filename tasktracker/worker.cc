@@ -70,15 +70,15 @@ void Worker::route_news(SteadyTime now) {
   }
   news_.ended.clear();
   if (late.empty()) return;
-  log_.info("jobs given back, the lease ended before they began", "jobs", late.size());
+  log_.info("returned jobs: the lease expired before they started", "jobs", late.size());
   link_.give_back(std::move(late));
 }
 
-// Others may have a thread free for what waits here for long; but nobody takes it while the
-// tracker cannot be reached.
+// Returns jobs that wait here for long: others may have a free thread. Useless while the job
+// tracker is unreachable.
 void Worker::give_back_old(SteadyTime now) {
   const bool leaving = phase_ != Phase::kWorking;
-  // A hand-out that was on its way when this worker was told to stop must not be there at its end.
+  // A hand-out that was in transit at the stop request must not remain here.
   const bool tick = now >= tick_at_;
   if (!tick && !leaving) return;
   if (tick) tick_at_ = now + config_.tick;
@@ -86,19 +86,20 @@ void Worker::give_back_old(SteadyTime now) {
   std::vector<wire::AttemptId> old = runs_.take_back(
       leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
   if (old.empty()) return;
-  log_.debug("jobs given back", "jobs", old.size());
+  log_.debug("returned jobs", "jobs", old.size());
   link_.give_back(std::move(old));
 }
 
-// What waits here is not begun, what runs is told to stop; each once, for nothing new comes without
-// a lease. Whoever has the job by then is told that it is to run again.
+// After the end of a lease, waiting jobs do not start and runs get a stop request, once each:
+// nothing new arrives without a lease. The reports tell the next owner that the jobs must run
+// again.
 void Worker::watch_lease(SteadyTime now) {
   std::vector<wire::AttemptId> ids = link_.take_unleased(now);
   if (ids.empty()) return;
-  log_.warn("the lease has ended, what runs is stopped (--stop-without-lease)", "jobs", ids.size());
-  const std::string why = "stopped, because no job tracker that looks after it answered worker '" +
+  log_.warn("the lease expired; stopping all runs (--stop-without-lease)", "jobs", ids.size());
+  const std::string why = "stopped, because the job tracker that owns it did not answer worker '" +
                           config_.fetcher.name + "' for a lease";
-  // First what waits, or a run that ends makes room for it.
+  // First waiting jobs; otherwise an ending run makes room for one.
   const std::vector<wire::AttemptId> waiting = runs_.waiting();
   std::partition(ids.begin(), ids.end(), [&](const wire::AttemptId& id) {
     return std::find(waiting.begin(), waiting.end(), id) != waiting.end();
@@ -160,8 +161,8 @@ void Worker::advance_stop(SteadyTime now) {
     if (!is_over) return;
     // The next process reports it.
     if (!link_.is_quiet() && !link_.keep_all() && now < phase_until_ + config_.keep_wait) return;
-    // A run that goes on is not over, nor is one whose result nobody has confirmed: then the lease
-    // ends it for the tracker, not a word of ours.
+    // No sign-off while a run continues or a result is unconfirmed: then the lease ends it for the
+    // job tracker.
     const bool says_bye = unfinished() == 0 && link_.is_quiet();
     if (says_bye) link_.leave(now);
     enter(Phase::kLeaving, says_bye ? now + config_.leave_wait : now);
@@ -171,8 +172,8 @@ void Worker::advance_stop(SteadyTime now) {
     enter(Phase::kStopped, now);
     if (!link_.is_gone()) {
       log_.warn(
-          "nobody has answered the goodbye: what was claimed for this worker and not sent, if "
-          "anything, runs elsewhere after a lease");
+          "the job tracker did not confirm the sign-off; jobs claimed for this worker but not sent "
+          "run elsewhere after a lease");
     }
     log_.info("stopped", "unfinished", unfinished());
     if (callbacks_.on_stopped) callbacks_.on_stopped();
@@ -190,7 +191,7 @@ void Worker::set_timer(SteadyTime now) {
   if (phase_ != Phase::kWorking && phase_ != Phase::kStopped) consider(phase_until_);
   if (phase_ == Phase::kDelivering) consider(now + config_.tick);
   if (!next) return;
-  // What is due and was not done now cannot be done now; it must not spin.
+  // Due work that was not done cannot be done now; the loop must not spin.
   const SteadyTime at = std::max<SteadyTime>(*next, now + kTimerMin);
   if (timer_ && timer_at_ <= at) return;
   if (timer_) executor_.cancel(*timer_);

@@ -22,45 +22,46 @@ namespace carillon::tasktracker {
 
 struct WorkerConfig {
   FetcherConfig fetcher{};
-  Duration kill_grace = std::chrono::seconds{5};  // what a run gets that is told to stop
-  Duration give_back_after = std::chrono::milliseconds{100};  // waiting here for a thread
-  Duration tick = std::chrono::milliseconds{50};              // while jobs run: their output
-  Duration deliver_wait = std::chrono::seconds{2};            // at the end, for confirmations
-  Duration keep_wait = std::chrono::seconds{5};               // and then for the disk
-  Duration leave_wait = std::chrono::seconds{5};              // and for the answer to the goodbye
-  bool stop_without_lease = false;                            // what runs
-  LoadLimits load{};                                          // of the machine, for taking jobs
+  Duration kill_grace = std::chrono::seconds{5};  // grace time of a run after a stop request
+  // Longest wait for a thread, before a job is returned.
+  Duration give_back_after = std::chrono::milliseconds{100};
+  Duration tick = std::chrono::milliseconds{50};    // interval of sending output while jobs run
+  Duration deliver_wait = std::chrono::seconds{2};  // at the end, for confirmations
+  Duration keep_wait = std::chrono::seconds{5};     // then for the disk
+  Duration leave_wait = std::chrono::seconds{5};    // then for the answer to the sign-off
+  bool stop_without_lease = false;                  // stops runs without a lease
+  LoadLimits load{};                                // limits of the machine's load for taking jobs
 };
 
-// The whole of a task tracker but its adapters: has jobs run, talks with its job tracker at the end
-// of each turn of the loop, and ends in good order.
+// A whole task tracker except its adapters: runs jobs, communicates with its job tracker at the end
+// of each turn of the loop, and shuts down in order.
 //
-// Thread: the loop, but request_stop() any.
+// Thread: the loop; request_stop() any.
 class Worker {
  public:
   struct Callbacks {
-    std::function<void(const std::string& endpoint)> on_ready{};  // at every registration
-    std::function<void()> on_stopped{};                           // once, the last call
-    std::function<void()> wake{};  // on any thread: asks for a turn of the loop
+    std::function<void(const std::string& endpoint)> on_ready{};  // at each registration
+    std::function<void()> on_stopped{};                           // once, the last callback
+    std::function<void()> wake{};  // on any thread: requests a turn of the loop
     LoadGate::Read read_load = [] { return read_machine_load(); };
   };
 
-  // The references must outlive the worker. `addresses`: where its job tracker may be.
+  // The references must outlive the worker. `addresses`: of its job trackers.
   Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock& clock,
          std::vector<TrackerAddress> addresses, ReportOutbox outbox, Callbacks callbacks);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // At the end of every turn of the loop: does what is to do by now.
+  // At the end of each turn of the loop: does all pending work.
   void end_turn();
 
-  // Takes nothing new and ends when what runs has ended, after `drain` at the latest; no time at
-  // all means that runs are killed. A second request may only shorten the time.
+  // Takes no more jobs and stops when its runs have ended, after `drain` at the latest; with no
+  // time, runs are killed. A second request may only shorten the time.
   void request_stop(Duration drain);
-  // Once it has stopped: everyone who may have held jobs for it knew that before.
+  // After the stop: all job trackers that may have held jobs for it have confirmed its sign-off.
   bool has_left() const { return link_.has_left(); }
-  // Of everything that grows with its jobs.
+  // The sizes of everything that grows with its jobs.
   Sizes sizes() const;
 
  private:
@@ -84,15 +85,15 @@ class Worker {
   DeferredRuns runs_;
   TrackerLink link_;
 
-  PoolNews news_{};  // kept for its memory
+  PoolNews news_{};  // reused to avoid allocations
   SteadyTime tick_at_{};
-  std::optional<SteadyTime> runs_at_{};  // when they are to be looked at again
+  std::optional<SteadyTime> runs_at_{};  // time of their next check
   std::optional<TimerId> timer_{};
   SteadyTime timer_at_{};
 
   Phase phase_ = Phase::kWorking;
   SteadyTime phase_until_{};
-  std::atomic<std::int64_t> stop_wanted_us_{-1};  // -1: not asked for
+  std::atomic<std::int64_t> stop_wanted_us_{-1};  // -1: not requested
   std::int64_t stop_obeyed_us_ = -1;
 };
 

@@ -24,7 +24,7 @@ Status call(const FeedbackHandler& handler, const JobResult& result) {
   } catch (const std::exception& failure) {
     return Error{ErrorCode::kConflict, failure.what()};
   } catch (...) {
-    return Error{ErrorCode::kConflict, "the handler threw something"};
+    return Error{ErrorCode::kConflict, "the handler threw an unknown exception"};
   }
 }
 

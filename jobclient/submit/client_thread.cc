@@ -39,7 +39,7 @@ class AnswerSlot {
 Error overloaded() {
   return {ErrorCode::kLimit,
           std::to_string(kCallsMax) +
-              " calls of this job client are under way already (make fewer at a time)"};
+              " calls of this job client are in progress (make fewer at a time)"};
 }
 
 // 1 .. 2^59-1, see wire::RequestNumber.

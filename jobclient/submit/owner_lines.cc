@@ -74,8 +74,8 @@ OwnerLines::~OwnerLines() = default;
 Status OwnerLines::open(const std::string& address, SteadyTime now) {
   if (lines_.contains(address)) return {};
   if (lines_.size() >= kLinesMax) {
-    return Error{ErrorCode::kLimit, "there are connections with " + std::to_string(kLinesMax) +
-                                        " job trackers already"};
+    return Error{ErrorCode::kLimit, "there are already connections with " +
+                                        std::to_string(kLinesMax) + " job trackers"};
   }
   auto transport = CARILLON_TRY(make_transport_(address));
   lines_.emplace(address, std::make_unique<Line>(callbacks_, address, std::move(transport), now));

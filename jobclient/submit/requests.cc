@@ -138,7 +138,7 @@ void Requests::place(Outstanding outstanding, wire::Message request) {
     answer(placed,
            Error{ErrorCode::kInvalidArgument,
                  "the request has " + std::to_string(placed->second.frame.size()) +
-                     " bytes, at most " + std::to_string(wire::kFrameBytesMax) + " can be sent"});
+                     " bytes, at most " + std::to_string(wire::kFrameBytesMax) + " are allowed"});
     return;
   }
   if (can_send(placed->second)) send(placed->second, clock_.steady_now());
@@ -206,12 +206,12 @@ Error Requests::give_up_error(bool was_sent, const std::string& line, Duration w
   const std::string silent =
       "no answer from " + name_of(line) + " within " + format_duration(waited);
   if (was_sent) return {ErrorCode::kTimeout, silent + kMaybeTaken + kAskFirst};
-  const std::string behind = held_ ? ", and what is stored waits to be delivered first" : "";
+  const std::string behind = held_ ? ", and stored submissions are delivered first" : "";
   const std::string& why = held_ && !held_why_.empty() ? held_why_ : silent;
   if (connected_) return {ErrorCode::kUnavailable, why + behind + " (try again later)"};
   std::string message = "no job tracker reachable at " + joined(trackers_, ", ") + " within " +
                         format_duration(config_.connect_timeout);
-  message += last_reason_.empty() ? " (start a jobtracker there, or name another one)"
+  message += last_reason_.empty() ? " (start a jobtracker there, or give another address)"
                                   : ": " + last_reason_;
   return {ErrorCode::kUnavailable, message};
 }
@@ -220,10 +220,10 @@ Error Requests::give_up_error(bool was_sent, const std::string& line, Duration w
 Error Requests::unless_taken(const Outstanding& request, const Error& error) {
   const bool changes = request.number.sequence != 0;
   if (!changes || request.open_sendings == 0 || error.code == ErrorCode::kTimeout) return error;
-  return {ErrorCode::kTimeout, error.message +
-                                   ", but it was sent before, and the job tracker may have taken "
-                                   "it then" +
-                                   kAskFirst};
+  return {ErrorCode::kTimeout,
+          error.message +
+              ", but it was sent before, and the job tracker may have accepted it then" +
+              kAskFirst};
 }
 
 void Requests::give_up_due(SteadyTime now) {
@@ -496,7 +496,7 @@ void Requests::on_line_lost(const std::string& address, const std::string& reaso
     request.sent_at.reset();
     request.resend_after = {};
     try_again(found, true,
-              {ErrorCode::kUnavailable, "job tracker " + address + ", which looks after '" +
+              {ErrorCode::kUnavailable, "job tracker " + address + ", which owns '" +
                                             request.subject + "', cannot be reached: " + reason});
   }
 }
@@ -505,8 +505,9 @@ void Requests::send_in_parts(Table::iterator found, std::int32_t group_parts) {
   auto whole = wire::decode(found->second.frame);
   auto* submit = whole.ok() ? std::get_if<wire::Submit>(&whole.value().message) : nullptr;
   if (submit == nullptr) {
-    return answer(found, Error{ErrorCode::kCorrupt,
-                               "the job tracker wants something in parts that is no submission"});
+    return answer(found,
+                  Error{ErrorCode::kCorrupt,
+                        "the job tracker asked to divide a message that is not a submission"});
   }
   // The whole waits for its parts, and is not sent again, nor given up before them.
   const std::uint64_t correlation = found->first;

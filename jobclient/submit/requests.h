@@ -78,8 +78,8 @@ struct RequestsConfig {
 };
 
 // How an error ends where the outcome is unknown.
-inline constexpr const char* kMaybeTaken = ", the job tracker may have taken it";
-inline constexpr const char* kAskFirst = " (ask before repeating)";
+inline constexpr const char* kMaybeTaken = ", the job tracker may have accepted it";
+inline constexpr const char* kAskFirst = " (check before you repeat it)";
 
 // Whether what ended with it may have been taken all the same.
 constexpr bool may_be_taken(ErrorCode code) {

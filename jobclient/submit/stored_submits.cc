@@ -16,7 +16,7 @@ constexpr Duration kRetryAfter = std::chrono::seconds{1};
 // A tracker forgets an answer after seven days.
 constexpr Duration kAnswerIsSafe = std::chrono::hours{24 * 6};
 
-constexpr const char* kMakeRoom = " (`jobclient flush` shows them, which makes room)";
+constexpr const char* kMakeRoom = " (`jobclient flush` shows and removes them)";
 
 // 1 .. 2^59-1, see wire::RequestNumber.
 std::int64_t draw_client(Random& random) {
@@ -28,7 +28,7 @@ Result<wire::Submit> stored_submit(const std::string& frame) {
   auto envelope = CARILLON_TRY(wire::decode(frame));
   auto* submit = std::get_if<wire::Submit>(&envelope.message);
   if (submit == nullptr || submit->jobs.empty()) {
-    return Error{ErrorCode::kCorrupt, "it is no submission"};
+    return Error{ErrorCode::kCorrupt, "it is not a submission"};
   }
   return std::move(*submit);
 }
@@ -41,7 +41,7 @@ std::string without(std::string_view end, std::string text) {
 
 std::string why_stored(const UnansweredSubmit& submit) {
   return without(kAskFirst, submit.why.message) +
-         (submit.number.sequence != 0 ? " (it runs once, also where it was taken)" : "");
+         (submit.number.sequence != 0 ? " (it runs once, even if it was accepted)" : "");
 }
 
 // As it is kept with what is set aside.
@@ -130,9 +130,10 @@ void StoredSubmits::store(UnansweredSubmit submit) {
   auto message = stored_submit(submit.frame);
   if (!message.ok()) return submit.done(message.error());
   if (adding_bytes_ + submit.frame.size() > kUnstoredBytesMax) {
-    return submit.done(Error{ErrorCode::kLimit,
-                             submit.why.message + ", and " + std::to_string(adding_bytes_) +
-                                 " bytes wait for the outbox already (submit fewer at a time)"});
+    return submit.done(
+        Error{ErrorCode::kLimit,
+              submit.why.message + ", and " + std::to_string(adding_bytes_) +
+                  " bytes are already waiting for the outbox (submit fewer at a time)"});
   }
   Adding adding;
   for (JobSpec& job : message.value().jobs) {
@@ -164,8 +165,7 @@ void StoredSubmits::take_done() {
       next_.set_aside.insert(next_.set_aside.end(), done->work.set_aside.begin(),
                              done->work.set_aside.end());
       if (done->status.error().message != last_failure_) {
-        log_.error("the outbox cannot be worked with, trying again and again", "reason",
-                   done->status.error().message);
+        log_.error("cannot use the outbox; retrying", "reason", done->status.error().message);
       }
       last_failure_ = done->status.error().message;
       if (phase_ != Phase::kSending) try_again_later();
@@ -249,8 +249,8 @@ void StoredSubmits::prepare_delivery() {
   if (is_numbered && first.sent_at != WallTime{} && now - first.sent_at > kAnswerIsSafe) {
     in_message_ = 1;
     return set_aside("it was sent at " + format_time(first.sent_at) +
-                     ", and no job tracker knows any more whether it was taken (look whether it "
-                     "runs before you submit it again)");
+                     ", and no job tracker knows any more whether it was accepted (check whether "
+                     "it runs before you submit it again)");
   }
   std::size_t bytes = 0;
   std::unordered_set<std::uint64_t> tasks;
@@ -356,7 +356,7 @@ void StoredSubmits::on_refused(const Error& error) {
 // The entry at the front.
 void StoredSubmits::set_aside(const std::string& reason) {
   const outbox::Entry& entry = page_.front();
-  log_.error("a stored submission was not delivered and is set aside", "reason", reason);
+  log_.error("cannot deliver a stored submission; it is set aside", "reason", reason);
   next_.set_aside.push_back({.id = entry.id, .reason = reason});
   for (const SubmitAnswer& refusal : refusals_of(entry.body, reason)) tell(refusal);
   alone_ -= std::min<std::size_t>(alone_, 1);

@@ -66,7 +66,7 @@ Result<wire::Message> SubmitParts::result(bool may_be_mixed) {
   if (!error_ || (may_be_mixed && !is_alike_)) return wire::Message{std::move(reply_)};
   if (is_alike_ || error_->code == ErrorCode::kTimeout) return *error_;
   return Error{ErrorCode::kTimeout,
-               error_->message + ", but other parts of it may have been taken" + kAskFirst};
+               error_->message + ", but other parts of it may have been accepted" + kAskFirst};
 }
 
 }  // namespace carillon

@@ -139,15 +139,15 @@ Status SubmitQueue::check_room(std::size_t jobs) const {
                                         " may be submitted at once (submit fewer at a time)"};
   }
   if (jobs_waiting_ + jobs > kJobsQueuedMax) {
-    return Error{ErrorCode::kLimit,
-                 std::to_string(jobs_waiting_) + " jobs wait to be submitted already, at most " +
-                     std::to_string(kJobsQueuedMax) + " may (submit fewer at a time)"};
+    return Error{ErrorCode::kLimit, std::to_string(jobs_waiting_) +
+                                        " jobs are already waiting for submission, at most " +
+                                        std::to_string(kJobsQueuedMax) +
+                                        " may (submit fewer at a time)"};
   }
   if (waiting_.empty() || !has_waited(requests_.answer_timeout() / 3, *waiting_.front())) return {};
-  return Error{ErrorCode::kLimit,
-               std::to_string(jobs_waiting_) +
-                   " jobs wait to be submitted already, since more come than the job tracker takes "
-                   "(submit fewer at a time)"};
+  return Error{ErrorCode::kLimit, std::to_string(jobs_waiting_) +
+                                      " jobs are already waiting for submission, because the job "
+                                      "tracker accepts them more slowly (submit fewer at a time)"};
 }
 
 // For longer, while others are answered.
@@ -167,8 +167,8 @@ void SubmitQueue::refuse_late() {
   }
   for (const std::shared_ptr<Call>& one : late) {
     finish_rest(*one, {ErrorCode::kLimit,
-                       "the jobs waited to be submitted for half of their time, since more come "
-                       "than the job tracker takes (submit fewer at a time)"});
+                       "the jobs waited for submission for half of their time, because the job "
+                       "tracker accepts them more slowly (submit fewer at a time)"});
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 bool is_url(const std::string& recipient) { return recipient.find("://") != std::string::npos; }
 
-// For the log: what comes after the host of a URL may be a secret.
+// For the log: the part of a URL after the host may be a secret.
 std::string shown(const std::string& recipient) {
   if (!is_url(recipient)) return recipient;
   const std::size_t host = recipient.find("://") + 3;
@@ -31,7 +31,7 @@ Status AlarmConfig::validate() const {
   }
   if (!rules.empty() && recipients.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "--alarm-when has nobody to tell (name somebody with --alarm)"};
+                 "--alarm-when is given without a recipient (name one with --alarm)"};
   }
   std::set<std::pair<std::string, Condition>> seen;
   for (const AlarmRule& rule : rules) {
@@ -39,7 +39,7 @@ Status AlarmConfig::validate() const {
     return Error{ErrorCode::kInvalidArgument,
                  "--alarm-when has " + std::string{word_of(rule.condition)} +
                      (rule.group.empty() ? "" : " of group '" + rule.group + "'") +
-                     " twice, give it once"};
+                     " twice (give it once)"};
   }
   return {};
 }
@@ -88,9 +88,9 @@ AlarmDesk::Memory AlarmDesk::take_memory() {
 
 void AlarmDesk::go_on_from(Memory memory) { before_ = std::move(memory); }
 
-// What an earlier session left may have been sent already: nothing is added to it. Lines of several
-// parts are one message: they are all sent, and removed, by who has the part of the first one. If
-// that is another, what is left of it here is a message of its own.
+// Alarms of an earlier session may have been sent already: nothing is added to them. Lines of
+// several partitions are one message: the owner of the first one's partition sends and removes them
+// all. If another job tracker owns it, the remaining lines here are a separate message.
 void AlarmDesk::start(const StartAnswer& found) {
   watch_.go_on_from(std::move(before_.watch));
   channels_ = std::move(before_.channels);
@@ -155,12 +155,12 @@ bool AlarmDesk::can_be_told(const std::string& recipient) {
   if (is_url(recipient) || courier_->takes_mail()) return true;
   ++dropped_;
   if (!std::exchange(said_no_mail_, true))
-    log_.warn("alarms by mail are not sent: there is no mail server (--smtp)", "recipient",
-              recipient);
+    log_.warn("cannot send alarms by mail: no mail server is configured (name one with --smtp)",
+              "recipient", recipient);
   return false;
 }
 
-// Null: too many wait.
+// Null: too many are undelivered.
 AlarmDesk::Message* AlarmDesk::open_message(const Key& key, WallTime now) {
   const auto found = channels_.find(key);
   if (found != channels_.end() && !found->second.messages.empty() &&
@@ -169,7 +169,7 @@ AlarmDesk::Message* AlarmDesk::open_message(const Key& key, WallTime now) {
   if (messages_ >= config_.messages_max) {
     ++dropped_;
     if (!std::exchange(was_full_, true))
-      log_.error("too many alarms wait to be delivered, no more are kept", "waiting", messages_);
+      log_.error("too many alarms are undelivered; dropping new alarms", "waiting", messages_);
     return nullptr;
   }
   Channel& channel = channels_[key];
@@ -195,15 +195,15 @@ void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
   if (courier_ == nullptr) return;
   const std::vector<std::string> recipients = recipients_of(job);
   if (recipients.empty()) return;
-  // One that runs once is gone when the message is sent.
+  // A one-shot job no longer exists when the message is sent.
   std::optional<JobSpec> own;
   const JobSpec* spec = catalog_.spec_of(job, own);
   for (const std::string& recipient : recipients) {
     if (!can_be_told(recipient)) continue;
     Message* message = open_message(key_of(entry.group, recipient), entry.ended_at);
     if (message == nullptr) {
-      entry.message = "no alarm, too many wait" + std::string{entry.message.empty() ? "" : "; "} +
-                      entry.message;
+      entry.message = "alarm dropped, too many are undelivered" +
+                      std::string{entry.message.empty() ? "" : "; "} + entry.message;
       continue;
     }
     message->last = entry.ended_at;
@@ -251,7 +251,7 @@ void AlarmDesk::tell(GroupId group, const wire::AlarmCondition& condition) {
     } else if (before->is_over == condition.is_over) {
       *before = condition;
     } else {
-      // What it would say that is not so any more was never told.
+      // A condition that ended before it was reported is not reported.
       message->conditions.erase(before);
     }
   }
@@ -271,7 +271,7 @@ void AlarmDesk::run_once() {
       continue;
     }
     first.is_closed = true;
-    // It is told of nothing that may not be so yet.
+    // Failures that may not be stored yet are not reported.
     if (first.unsettled == 0) send(key, channel);
   }
   std::erase_if(channels_, [&](const auto& one) {
@@ -342,15 +342,14 @@ void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
   ++failed_;
   if (clock_.now() - channel.messages.front().last > config_.give_up) {
     ++dropped_;
-    log_.error("an alarm could not be delivered and is given up", "recipient",
-               shown(found->first.second), "error", status.error().message);
+    log_.error("cannot deliver an alarm; giving up", "recipient", shown(found->first.second),
+               "error", status.error().message);
     return remove_first(channel);
   }
   channel.wait = std::clamp(channel.wait * 2, config_.retry_least, config_.retry_most);
   channel.not_before = now + channel.wait;
-  log_.warn("an alarm could not be delivered, trying again", "recipient",
-            shown(found->first.second), "in", format_duration(channel.wait), "error",
-            status.error().message);
+  log_.warn("cannot deliver an alarm; retrying", "recipient", shown(found->first.second), "in",
+            format_duration(channel.wait), "error", status.error().message);
 }
 
 void AlarmDesk::remove_first(Channel& channel) {

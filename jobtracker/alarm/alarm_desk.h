@@ -22,53 +22,54 @@
 
 namespace carillon::jobtracker {
 
-// Jobs that a message has a line for; the failures of all others are one number.
+// Most jobs that a message lists one by one; it sums up the failures of all others.
 inline constexpr std::size_t kAlarmLines = 20;
 
 struct AlarmConfig {
-  std::vector<std::string> recipients{};  // of node groups, and of jobs that name none
-  std::vector<AlarmRule> rules{};         // when node groups are told of
-  // Between two messages of a node group to a recipient.
+  std::vector<std::string> recipients{};  // for node groups, and for jobs that name no recipient
+  std::vector<AlarmRule> rules{};         // when to send alarms about node groups
+  // Least time between two messages about a node group to a recipient.
   Duration interval = std::chrono::minutes{1};
   Duration gather = std::chrono::seconds{2};  // from the first failure to its message
-  // After a delivery that failed, doubled each time up to the most.
+  // Wait after a failed delivery. It doubles up to retry_most.
   Duration retry_least = std::chrono::seconds{5};
   Duration retry_most = std::chrono::minutes{5};
-  Duration give_up = std::chrono::hours{72};  // from the last failure in it
-  std::size_t messages_max = 1'000;           // that wait
+  Duration give_up = std::chrono::hours{72};  // since the last failure in the message
+  std::size_t messages_max = 1'000;           // most undelivered messages
 
   Status validate() const;
 };
 
-// Tells people of jobs that have failed for good, and of node groups that are not as they should
-// be. What is to be told of failures is in the store, written with the ends themselves; here is
-// what the messages say, and when the next one goes to whom. Of node groups nothing is stored: the
-// next session of the process is given what was told and what is not yet, another process tells
-// anew what still is so.
+// Sends alarms about jobs that failed for good, and about node groups in a bad state. The store
+// keeps the failures of undelivered alarms, written with the ends of their jobs. This class builds
+// the messages and schedules their delivery. Alarms about node groups are not stored: the next
+// session of the process inherits their state, a new process reports every condition again that
+// still holds.
 //
-// A message is of one node group, with all its parts, for one recipient. It gathers until it is
-// first sent; what comes then is for the next one.
+// A message is about one node group, with all its partitions, for one recipient. It collects
+// failures until it is first sent; later ones go into the next message.
 //
 // Thread: the loop.
 class AlarmDesk final : public AlarmSink {
   struct Line {
     AlarmRow row{};
-    // Of its job, which may be gone when the message is sent, as far as it failed in this session.
+    // Description of its job, for failures of this session: the job may be removed before the
+    // message is sent.
     std::string description{};
     std::string owner{};
   };
   struct Message {
     std::int64_t id = 0;
     std::vector<wire::AlarmCondition> conditions{};
-    WallTime last{};             // of what it tells
+    WallTime last{};             // time of the newest failure in the line
     std::vector<Line> lines{};   // by line; after kAlarmLines one for all other jobs
-    std::int64_t unsettled = 0;  // failures on their way to the store
-    bool is_closed = false;      // no more are added
+    std::int64_t unsettled = 0;  // failures whose rows are being stored
+    bool is_closed = false;      // takes no more failures
   };
   struct Channel {
     std::deque<Message> messages{};
-    SteadyTime not_before{};  // of the next delivery
-    Duration wait{};          // after the last one, which failed; 0: it did not
+    SteadyTime not_before{};  // earliest time of the next delivery
+    Duration wait{};          // wait after the last delivery; 0 unless it failed
     bool is_sending = false;
   };
   using Key = std::pair<GroupId, std::string>;  // the whole group, and the recipient
@@ -80,17 +81,17 @@ class AlarmDesk final : public AlarmSink {
             const Logger& log);
   ~AlarmDesk() override;
 
-  // What no store knows.
+  // State that is not in the store.
   struct Memory {
     std::map<Key, Channel> channels{};
     GroupWatch::Memory watch{};
   };
-  // For the next session of the process, when nothing is under way to the store any more.
+  // For the next session of the process. Requires: no store operation is in progress.
   Memory take_memory();
-  // Before start().
+  // Requires: start() was not called.
   void go_on_from(Memory memory);
 
-  // Without one nobody is told.
+  // Without a courier no alarm is sent.
   void set_courier(net::Courier& courier);
   void leave_courier();
   void start(const StartAnswer& found);
@@ -135,12 +136,12 @@ class AlarmDesk final : public AlarmSink {
   GroupWatch watch_;
   std::map<Key, Channel> channels_;
   std::size_t messages_ = 0;
-  bool was_full_ = false;      // and that was said
-  bool said_no_mail_ = false;  // that there is no mail server
+  bool was_full_ = false;      // and it was logged
+  bool said_no_mail_ = false;  // logged that there is no mail server
   std::int64_t sent_ = 0;
   std::int64_t failed_ = 0;
   std::int64_t dropped_ = 0;
-  Memory before_{};  // until start()
+  Memory before_{};  // used until start()
 };
 
 }  // namespace carillon::jobtracker

@@ -28,7 +28,7 @@ Error wrong(std::string_view text, const std::string& what) {
   return {ErrorCode::kInvalidArgument, "'" + std::string{text} + "': " + what};
 }
 
-// Of 1 to `most`, with `unit` behind it.
+// A number from 1 to `most`, followed by `unit`.
 std::optional<std::int64_t> number_of(std::string_view text, std::string_view unit,
                                       std::int64_t most) {
   if (!text.ends_with(unit)) return std::nullopt;
@@ -47,8 +47,7 @@ Result<std::vector<std::string>> read_words(std::string_view text, std::string_v
     const std::string_view word = list.substr(0, end);
     if (end != std::string_view::npos) list.remove_prefix(end + 1);
     if (word.empty() || word.size() > kAlarmWordBytesMax || !is_printable_utf8(word)) {
-      return wrong(text, "output is looked through for texts of 1 to " +
-                             std::to_string(kAlarmWordBytesMax) +
+      return wrong(text, "output must list texts of 1 to " + std::to_string(kAlarmWordBytesMax) +
                              " bytes without control characters, like output=FATAL|disk full");
     }
     words.emplace_back(word);
@@ -75,20 +74,20 @@ Status read_limit(std::string_view text, std::string_view limit, AlarmRule& rule
         rule.limit = *jobs;
         return {};
       }
-      return wrong(text, "a backlog is a number of jobs from 1 to " +
+      return wrong(text, "backlog must be a number of jobs from 1 to " +
                              std::to_string(kAlarmBacklogMax) + ", like backlog=10000");
     case Condition::kFailures:
       if (const auto percent = number_of(limit, "%", 100)) {
         rule.limit = *percent;
         return {};
       }
-      return wrong(text, "failures are a part of the runs from 1% to 100%, like failures=20%");
+      return wrong(text, "failures must be a share of the runs from 1% to 100%, like failures=20%");
     case Condition::kOutput:
       rule.words = CARILLON_TRY(read_words(text, limit));
       return {};
     case Condition::kSilent:
       if (limit == kOn) return {};
-      return wrong(text, "silent is on or off");
+      return wrong(text, "silent must be on or off");
   }
   return {};
 }

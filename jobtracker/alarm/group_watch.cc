@@ -8,10 +8,10 @@
 namespace carillon::jobtracker {
 namespace {
 
-// Of the time: looking is not to keep who answers people from it.
+// A look may use this share of the time, so that it does not delay answers to clients.
 constexpr int kShareOfAnswers = 10;
 
-constexpr std::size_t kNamesSaid = 5;  // of task trackers or executors, in one text
+constexpr std::size_t kNamesSaid = 5;  // task trackers or executors named in one text
 
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -47,7 +47,7 @@ GroupWatch::GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog,
       questions_(questions),
       clock_(clock),
       tell_(std::move(tell)),
-      // Task trackers come back meanwhile, and what was missed has been handed out.
+      // Meanwhile task trackers reconnect, and missed jobs are handed out.
       next_look_(clock.steady_now() + kGroupLooks) {
   for (const AlarmRule& rule : rules) {
     rules_[{lower_ascii(rule.group), rule.condition}] = rule;
@@ -109,7 +109,7 @@ void GroupWatch::wrote(GroupId id, const std::string& task_id, const OutputRow& 
                                      std::to_string(output.job_id.value)};
 }
 
-// Those whose queue is to be looked at, with all their parts.
+// The groups whose queues are to be checked, with all their partitions.
 std::vector<GroupId> GroupWatch::watched() const {
   std::vector<GroupId> all;
   for (const auto& [id, group] : catalog_.groups()) {
@@ -144,7 +144,7 @@ void GroupWatch::run_once() {
                    is_asking_ = false;
                    const SteadyTime::duration rest = (clock_.steady_now() - now) * kShareOfAnswers;
                    next_look_ = now + std::max<SteadyTime::duration>(kGroupLooks, rest);
-                   // Who is asked too much, or a store that is away, is asked again.
+                   // After an error, the next look asks again.
                    if (answer.ok()) judge(std::get<CountAnswer>(answer.value()).groups);
                  });
 }
@@ -219,7 +219,7 @@ void GroupWatch::judge_output(const Group& group) {
   set(group, *rule, false, "none for " + format_duration(kFailureWindow));
 }
 
-// Each executor is named: when another one becomes silent, the group is told of again.
+// A message names each executor: when another one becomes silent, a new message is sent.
 void GroupWatch::judge_silence() {
   auto silent = silence_.silent();
   for (const auto& [id, names] : memory_.silent) silent.try_emplace(id);
@@ -239,7 +239,8 @@ void GroupWatch::judge_silence() {
   }
 }
 
-// A group by the task tracker that has been overloaded for longest; it names all that are.
+// A group's overload is that of the task tracker that has been overloaded longest; the message
+// names all.
 void GroupWatch::judge_overload() {
   const SteadyTime now = clock_.steady_now();
   std::map<GroupId, std::set<std::string>> overloaded;  // by name

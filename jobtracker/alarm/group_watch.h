@@ -23,16 +23,16 @@
 
 namespace carillon::jobtracker {
 
-// How often node groups are looked at, at the most; an answer that takes long makes it less often.
+// Shortest time between two looks at the node groups. A slow answer of the store makes it longer.
 inline constexpr Duration kGroupLooks = std::chrono::seconds{10};
-// Failures are a part of the runs that ended in the last one of these, of at least so many.
+// kFailures counts the runs that ended in this window; kRunsMin of them at least.
 inline constexpr Duration kFailureWindow = std::chrono::minutes{5};
 inline constexpr std::int64_t kFailureRunsMin = 20;
 
-// Sees when a node group is not as it should be, by the operator's rules, and when it is again. It
-// says each once, as long as its process looks after the group. What waits is looked at for all
-// parts of a group by who has the first one, and so is the load of its task trackers' machines;
-// failures, and what runs write, by each job tracker: of the runs that report to it.
+// Detects when a node group gets into a bad state by the operator's rules, and when that ends.
+// Reports each change once, while this process owns the group. The owner of a group's first
+// partition watches the waiting jobs of all its partitions and the load of its task trackers. Each
+// job tracker watches failures and output of the runs that report to it.
 //
 // Thread: the loop.
 class GroupWatch {
@@ -50,14 +50,14 @@ class GroupWatch {
     SteadyTime at{};
     std::string what{};
   };
-  // What no store knows, by whole group.
+  // State that is not in the store, by whole group.
   struct Memory {
     std::map<GroupId, SteadyTime> unserved_since{};
     std::map<SessionId, SteadyTime> overloaded_since{};
-    std::map<GroupId, Found> found{};                   // last, in what its runs wrote
+    std::map<GroupId, Found> found{};                   // the last match in the output of its runs
     std::map<GroupId, Ends> ends{};                     // since the last look
-    std::map<GroupId, std::deque<Counted>> past{};      // before that
-    std::map<GroupId, std::set<std::string>> silent{};  // executors that were named
+    std::map<GroupId, std::deque<Counted>> past{};      // earlier looks
+    std::map<GroupId, std::set<std::string>> silent{};  // executors that were reported as silent
     std::map<std::pair<GroupId, Condition>, WallTime> said{};
   };
 
@@ -66,16 +66,17 @@ class GroupWatch {
              Questions& questions, SchedulingClock& clock, Tell tell);
 
   Memory take_memory() { return std::exchange(memory_, {}); }
-  // Of the last session, but for groups that are another's by now. Once it is known which are.
+  // Inherits the state of the previous session, except for groups that another job tracker owns
+  // now. Call it when the ownership is known.
   void go_on_from(Memory memory);
 
-  // A run of the group has ended so.
+  // A run of the group has ended.
   void count(GroupId part, bool has_failed);
-  // Whether what runs of the group write is looked through.
+  // Whether output of the group's runs is searched.
   bool watches_output(GroupId group) const;
-  // A run of that task has written this. Requires: its group's output is.
+  // A run of this task wrote this output. Requires: watches_output(group).
   void wrote(GroupId group, const std::string& task_id, const OutputRow& output);
-  // Looks, when it is time to.
+  // Looks at the node groups if it is time.
   void run_once();
   Sizes sizes() const {
     return {{"unserved_since", memory_.unserved_since.size()},
@@ -106,7 +107,7 @@ class GroupWatch {
   void judge_silence();
   void set(const Group& group, const AlarmRule& rule, bool is_so, const std::string& measure);
 
-  // By group in lower case, empty: all others; and condition.
+  // By group in lower case (empty: all others) and condition.
   std::map<std::pair<std::string, Condition>, AlarmRule> rules_;
   Catalog& catalog_;
   const Ownership& ownership_;

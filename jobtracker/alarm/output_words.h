@@ -11,7 +11,7 @@
 
 namespace carillon::jobtracker {
 
-// Where a run writes to: its job, attempt and stream.
+// The source of output: job, attempt and stream.
 struct OutputPlace {
   JobId job_id{};
   std::int32_t attempt = 0;
@@ -20,26 +20,26 @@ struct OutputPlace {
   auto operator<=>(const OutputPlace&) const = default;
 };
 
-// Looks for texts in what runs write, also for those that come in two pieces. Of a run it keeps
-// what may be the beginning of one: next to nothing for a run that has ended a line.
+// Searches the output of runs for texts, also across two pieces of output. For each run it keeps
+// only the start of a possible match, which is nearly nothing after a complete line.
 //
 // Thread: the loop.
 class OutputWords {
  public:
-  // Beginnings that are kept at a time; when there are more, all are forgotten.
+  // Most kept starts of matches. Beyond it, all are dropped.
   static constexpr std::size_t kBegunMax = 10'000;
 
   // Requires: no word is empty.
   explicit OutputWords(std::vector<std::string> words) : words_(std::move(words)) {}
 
-  // The next piece of what is written there. The first of the words that it, with what was written
-  // before, holds; empty: none.
+  // Searches the next piece of output at this place, together with the kept start. Returns the
+  // first text that it contains, or empty.
   std::string_view find(const OutputPlace& place, std::string_view bytes);
   std::size_t begun() const { return begun_.size(); }
 
  private:
   std::string_view first_in(std::string_view text) const;
-  // The longest end of the text with which a word begins.
+  // The longest suffix of `text` that is the start of a text to find.
   std::string_view begun_at_end_of(std::string_view text) const;
 
   std::vector<std::string> words_;

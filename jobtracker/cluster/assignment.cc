@@ -7,7 +7,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// Used partitions first; the unused ones make equals more equal, for groups that are to come.
+// Used partitions first; the unused ones break ties, for future groups.
 using Load = std::pair<int, int>;
 
 Load& operator+=(Load& load, const PartitionShare& partition) {
@@ -28,7 +28,7 @@ Loads loads_of(const std::vector<SessionId>& trackers,
   return loads;
 }
 
-// Equal loads: the lower session. `by`: what counts first.
+// At equal loads the lower session. `by`: the more important number.
 SessionId least(const Loads& loads, bool by_used) {
   const auto key = [by_used](const auto& one) {
     return by_used ? one.second : Load{one.second.second, one.second.first};
@@ -72,7 +72,8 @@ Partitions to_give(SessionId us, const std::vector<SessionId>& trackers,
   const Load& used_least = loads.at(least(loads, true));
   const int used = (own->second.first - used_least.first) / 2;
   give(true, used);
-  // Those for groups to come are not worth a move of their own, unless somebody has far fewer.
+  // Unused partitions are not worth a rebalance of their own, unless another job tracker has far
+  // fewer.
   const int unused = (own->second.second - loads.at(least(loads, false)).second) / 2;
   if (used > 0 || unused >= kPartitions / 8) give(false, unused);
   return given;

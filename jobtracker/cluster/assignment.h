@@ -6,32 +6,32 @@
 #include "carillon/time.h"
 #include "jobtracker/store/partitions.h"
 
-// Who takes partitions that nobody owns, and who gives some of his away. Each job tracker works
-// that out for itself from what it has read; nothing rests on all of them seeing the same, because
-// a partition is taken in the store by one of them only.
+// Decides which free partitions a job tracker takes and which it gives away. Each job tracker
+// decides alone from what it has read. Their views may differ: a transaction of the store lets only
+// one take a partition.
 namespace carillon::jobtracker {
 
 struct PartitionShare {
-  SessionId owner{};     // 0: nobody who lives
+  SessionId owner{};     // 0: no live owner
   bool is_used = false;  // it has node groups
 };
 
-// What falls to somebody else by the same reckoning is left to him for so long. Longer: two less
-// often come for the same; shorter: what he does not come for starts sooner.
+// A job tracker leaves another one's share to it for this time. Longer: fewer conflicts between two
+// job trackers. Shorter: a share that is not taken starts sooner.
 inline constexpr Duration kOthersTurn = std::chrono::milliseconds{700};
 
-// Those without an owner that `us` takes now, of the job trackers that live; `unowned_for`: since
-// there are such.
+// The free partitions that `us` takes now. `trackers`: the live job trackers. `unowned_for`: how
+// long there have been free partitions.
 Partitions to_take(SessionId us, const std::vector<SessionId>& trackers,
                    const std::vector<PartitionShare>& partitions, Duration unowned_for);
 
-// Those that `us` gives away now, because somebody has less: half of what he has less, in used
-// ones, as long as that is one.
+// The partitions that `us` gives away now because another job tracker owns fewer: half of the
+// difference in used partitions, if that is at least one.
 Partitions to_give(SessionId us, const std::vector<SessionId>& trackers,
                    const std::vector<PartitionShare>& partitions);
 
-// Of `partitions` as many as have `most` definitions or fewer; one at least. Who takes them reads
-// their definitions, and all its fires wait for that.
+// The first of `partitions` with at most `most` definitions together, at least one. The new owner
+// first reads their definitions, and all its fires wait for that.
 Partitions first_portion(const Partitions& partitions, const DefinitionCounts& definitions,
                          std::size_t most);
 

@@ -8,17 +8,18 @@
 namespace carillon::jobtracker {
 namespace {
 
-// Nothing is given away so soon after a change: another one may be on its way.
-// Nor is a silent one fenced that owns nothing: its own restart does that.
+// Wait after a change before partitions are given away, because another change may follow. A silent
+// session without partitions is not fenced earlier either, because its own restart does that.
 constexpr Duration kGiveAfter = std::chrono::seconds{2};
 
-// No longer is it waited for those who took a portion.
+// Longest wait for the new owners of a portion.
 constexpr Duration kPortionPauseMax = std::chrono::seconds{10};
 
-// What takes longer is held up by something else, and looking more often does not help.
+// A longer delay has another cause, and frequent looks do not help.
 constexpr Duration kUnsettledMax = std::chrono::seconds{2};
 
-// For what anybody can do, and one is enough: the one with the lowest session comes first.
+// Delay for actions that any job tracker may do, and one is enough: the one with the lowest session
+// is first.
 Duration turn(SessionId us, const std::vector<SessionId>& trackers) {
   return kOthersTurn *
          std::count_if(trackers.begin(), trackers.end(), [us](SessionId one) { return one < us; });
@@ -54,7 +55,7 @@ std::vector<SessionId> Membership::living(const ClusterView& view) {
         return std::find(all.begin(), all.end(), one.session) != all.end();
       };
       if (is_in(living_) && !is_in(living)) {
-        log_.warn("another job tracker is silent", "tracker", one.name, "session",
+        log_.warn("another job tracker stopped sending heartbeats", "tracker", one.name, "session",
                   one.session.value);
       }
     }
@@ -90,7 +91,7 @@ ClusterMove Membership::saw(const ClusterView& view, bool may_give,
   return move;
 }
 
-// Who has committed has read its store before.
+// A session with a commit has read its store before.
 void Membership::note_workers(const ClusterView& view, bool has_unowned) {
   const bool all_work =
       !has_unowned && std::all_of(view.beats.begin(), view.beats.end(), [&](const auto& beat) {
@@ -121,7 +122,7 @@ ClusterMove Membership::decide(const ClusterView& view, bool may_give,
   }
   note_workers(view, has_unowned);
   ClusterMove move;
-  // Nothing falls to one who lets go of what it has.
+  // A job tracker that is giving up its partitions gets none.
   for (const ClusterView::Tracker& one : view.trackers) {
     if (one.session == us_ || !one.yields || !lives(one.session)) continue;
     std::erase(trackers, one.session);
@@ -133,7 +134,8 @@ ClusterMove Membership::decide(const ClusterView& view, bool may_give,
     yields_since_.reset();
     if (!unowned_since_) unowned_since_ = view.answered;
     const auto unowned_for = std::chrono::duration_cast<Duration>(view.answered - *unowned_since_);
-    // What this one has just given is for somebody who may still read the portion before.
+    // Partitions that this one has just given up go to others, which may still be reading the
+    // previous portion.
     if (has_more_to_give_ && unowned_for < kUnsettledMax) return move;
     const Partitions taken = to_take(us_, trackers, shares, unowned_for);
     if (taken.any()) move.change = {.wanted = owned_ | taken, .silent = watch_.silent_beats()};
@@ -146,7 +148,7 @@ ClusterMove Membership::decide(const ClusterView& view, bool may_give,
   return move;
 }
 
-// The notice is given once, whatever the number of portions.
+// The notice is given once, for all portions.
 void Membership::give_some(const ClusterView& view, ClusterMove& move,
                            const DefinitionCounts& definitions) {
   move.yields = move.change && move.change->wanted != owned_;
@@ -174,7 +176,7 @@ ClusterMove Membership::go_on_leaving(const ClusterView& view, bool has_heirs, b
   if ((!may_give && now < leaving_->until) || pauses(view)) return move;
   if (!has_unowned) unowned_since_.reset();
   if (has_unowned && !unowned_since_) unowned_since_ = now;
-  // The portion before is taken first.
+  // Waits until the previous portion has an owner.
   const bool follows = !is_last || has_more_to_give_;
   if (follows && unowned_since_ && now < *unowned_since_ + kUnsettledMax) return move;
   has_more_to_give_ = follows;

@@ -12,68 +12,69 @@
 
 namespace carillon::jobtracker {
 
-// What this job tracker is to own from now on, and whom it fences for that.
+// The partitions that this job tracker is to own from now on, and the sessions that it fences
+// first.
 struct OwnershipChange {
   Partitions wanted{};
   std::vector<SessionBeat> silent{};
 };
 
-// Who lets go of partitions has said so for so long. Longer than it takes the others to hear of it
-// and to connect; shorter: a job tracker stops sooner.
+// Notice time between announcing a rebalance and giving up the partitions. Longer than the others
+// need to notice it and to connect. Shorter: a job tracker stops sooner.
 inline constexpr Duration kNotice = std::chrono::milliseconds{500};
 
-// So many definitions change hands at a time. More: all fires of who takes them wait for too long;
-// fewer: it takes longer until all have changed hands.
+// Most definitions in one portion of a rebalance. Larger: all fires of the new owner wait longer.
+// Smaller: the rebalance takes longer.
 inline constexpr std::size_t kPortion = 15'000;
-// So long the others work with one portion before they are given the next.
+// Pause between two portions, in which the others work with the first.
 inline constexpr Duration kPortionPause = std::chrono::milliseconds{500};
 
-// What is to be done by now.
+// What to do now.
 struct ClusterMove {
   std::optional<OwnershipChange> change{};
-  bool yields = false;    // some are about to be let go of: the others are to be told
-  bool prepares = false;  // a change is likely to come
-  // Partitions change hands: it is to be looked again soon. For two seconds at most.
+  bool yields = false;    // partitions are about to be given up: announce it
+  bool prepares = false;  // a change is likely soon
+  // A rebalance is in progress: look again soon. True for two seconds at most.
   bool is_unsettled = false;
-  bool ends = false;  // it leaves, and what is left can be let go of at once
+  bool ends = false;  // this job tracker is leaving, and may give up all remaining partitions now
 };
 
-// Watches the other job trackers on the store, and decides when to take partitions and when to
-// give some away.
+// Watches the other job trackers on the store, and decides when to take partitions and when to give
+// some away.
 //
-// - Who lives is who is not silent: whose beat has changed within the time that BeatWatch says.
-// - Some partition has no owner who lives: what falls to this one by an even division is taken at
-//   once, with those fenced who are silent; what falls to others, and they leave, is taken later.
-// - Otherwise, once nothing has changed for two seconds: it gives half of what it has more than
-//   whoever has the least. Nobody is given anything by name; it is nobody's, and taken as above.
-//   The others are told kNotice before, so that they have little left to do then. Not while a task
-//   tracker may be dead: the next owner of its jobs would wait for it from the start.
-//   And who is silent and owns nothing is fenced, or its clients would wait as long as its commit
-//   hangs.
-// - What has many definitions is given in portions, kPortionPause apart, and so does who leaves:
-// one
-//   when the other job trackers have the one before.
+// - A session is alive unless it is silent: its heartbeat has not changed within the time of
+//   BeatWatch.
+// - If a partition has no live owner, this job tracker takes its share of an even division
+//   immediately and fences silent sessions. It takes the shares of others later if they do not.
+// - Otherwise, when nothing has changed for two seconds, it gives up half of what it owns more than
+//   the job tracker with the fewest. The partitions are then free, and taken as above. It announces
+//   this kNotice earlier, so that the others have little to do at that moment. It does not give up
+//   partitions while a task tracker may be dead, because the next owner would wait a whole lease
+//   again. It fences a silent session without partitions; otherwise clients of that session would
+//   wait while its commit hangs.
+// - Partitions with many definitions are given up in portions, kPortionPause apart. A leaving job
+//   tracker gives up the next portion when the others own the last one.
 //
-// All see the same a little apart, and may decide otherwise: the store lets one take, see
-// session_plan.h. To change what it owns is to make way for the next session; see begin().
+// Job trackers see the state at different times and may decide differently. The store serializes
+// their changes, see session_plan.h. A change of ownership starts the next session, see begin().
 //
-// Thread: the loop. Pure: what was seen comes in, what to do goes out.
+// Thread: the loop. Pure: observations in, decisions out.
 class Membership {
  public:
-  // `silence`: as of BeatWatch.
+  // `silence`: see BeatWatch.
   explicit Membership(const Logger& log, Duration silence = kSilence,
                       std::size_t portion = kPortion)
       : log_(log), watch_(silence), portion_(portion) {}
 
-  // This job tracker works as that session now.
+  // This job tracker works as this session from now on.
   void begin(SessionId us, Partitions owned, SteadyTime now);
-  // `definitions`: of its own partitions.
+  // `definitions`: the number in each of its own partitions.
   ClusterMove saw(const ClusterView& view, bool may_give, const DefinitionCounts& definitions = {});
-  // It gives all that it has from now on, and takes nothing. `until`: it waits so long at most for
-  // a task tracker that may be dead.
+  // From now on it gives up all partitions and takes none. `until`: the longest wait for a task
+  // tracker that may be dead.
   void leave(SteadyTime now, SteadyTime until) { leaving_ = {.since = now, .until = until}; }
   bool is_leaving() const { return leaving_.has_value(); }
-  // Another one lives, as far as was seen.
+  // Whether another live job tracker was seen.
   bool has_others() const { return living_.size() > 1; }
   Sizes sizes() const { return watch_.sizes(); }
 
@@ -101,13 +102,13 @@ class Membership {
   BeatWatch watch_;
   const std::size_t portion_;
   std::optional<Leaving> leaving_{};
-  bool has_more_to_give_ = false;  // what was given last was a portion
-  // Everything has an owner, and all others have read their store.
+  bool has_more_to_give_ = false;  // the last change was a portion
+  // Since when each partition has an owner, and all others have read their store.
   std::optional<SteadyTime> all_work_since_{};
   std::optional<SteadyTime> unowned_since_{};
   std::optional<SteadyTime> yields_since_{};
   std::optional<SteadyTime> unsettled_since_{};
-  SteadyTime changed_at_{};  // us, or who lives
+  SteadyTime changed_at_{};  // this job tracker's partitions, or the live sessions
   std::vector<SessionId> living_{};
 };
 

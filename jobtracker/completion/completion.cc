@@ -10,7 +10,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr const char* kEnded = "it has ended meanwhile";
+constexpr const char* kEnded = "it has already ended";
 
 LogState state_of(wire::RunOutcome outcome) {
   switch (outcome) {
@@ -36,8 +36,8 @@ bool has_failed(const LogEntry& log) {
 }
 
 std::string in_quarantine(int lost) {
-  return ", as of " + std::to_string(lost) +
-         " runs in a row: the job is in quarantine until it is resumed";
+  return ", in " + std::to_string(lost) +
+         " runs in a row; the job is in quarantine until it is resumed";
 }
 
 }  // namespace
@@ -69,9 +69,10 @@ void Completion::report(Worker& worker, const wire::Report& message) {
     const bool is_current = entry != nullptr && entry->row.job.attempt == result.id.attempt &&
                             entry->row.session == ran_in;
     if (!is_current) {
-      // Fenced: a newer attempt has it, or it has ended; or it was confirmed and is told again.
+      // Fenced: a newer attempt exists, or the job has ended; or the result was confirmed and is
+      // reported again.
       ++late_reports_;
-      log_.info("a late report changes nothing", "job", result.id.job_id.value, "attempt",
+      log_.info("ignored a late report", "job", result.id.job_id.value, "attempt",
                 result.id.attempt, "reported", to_string(state_of(result.outcome)), "node",
                 worker.name);
       confirmed_[worker.session].push_back(result.id);
@@ -84,7 +85,7 @@ void Completion::report(Worker& worker, const wire::Report& message) {
       } else {
         find_groups(*entry, worker.session, result, std::move(names));
       }
-    }  // Otherwise its end is on its way to the store, and is confirmed after that.
+    }  // Otherwise its end is being stored, and is confirmed afterwards.
   }
 }
 
@@ -105,18 +106,18 @@ void Completion::take_back(JobId id, bool lost) {
   Executing* entry = executing_.find(id);
   if (entry == nullptr || entry->phase == Phase::kEnding || entry->phase == Phase::kClaiming)
     return;
-  // Whoever said so may be gone by the time that it can be put back.
+  // The reporting worker may have left when the job can be requeued.
   if (!lost) entry->is_not_there = true;
   if (entry->is_not_there) lost = false;
   if (catalog_.is_void(entry->row)) {
     LogEntry log = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
     if (lost) {
-      log.message = "its task tracker died, and it had been called off before";
+      log.message = "its task tracker died after the run had been cancelled";
       if (begins_quarantine(entry->row.job, log))
         log.message += in_quarantine(lost_once_more(entry->row.job));
     } else {
-      log.message = "called off before this attempt was started";
-      log.attempt = 0;  // None was made of this claim.
+      log.message = "cancelled before this attempt started";
+      log.attempt = 0;  // This claim led to no attempt.
       log.started_at = {};
       log.node.clear();
     }
@@ -133,8 +134,8 @@ void Completion::end_lost(Executing& entry) {
   again.lost = lost_once_more(again);
   LogEntry log = log_of(entry, LogState::kLost);
   const bool is_pushed = is_push_session(entry.row.session);
-  log.message = is_pushed ? "its executor died, was cut off, or never heard of it"
-                          : "its task tracker died or was cut off";
+  log.message = is_pushed ? "its executor died, was disconnected, or never received the call"
+                          : "its task tracker died or was disconnected";
   log.final = false;
   if (!was_lost_too_often(again)) {
     return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));
@@ -152,7 +153,7 @@ void Completion::end_lost(Executing& entry) {
 void Completion::cancel_unsent(JobId id) {
   Executing* entry = executing_.find(id);
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kHeld,
-                  "only what is claimed and not sent");
+                  "only a claimed job that was not sent can be returned");
   entry->row.cancelled = true;
   if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
   take_back(id, false);
@@ -175,7 +176,7 @@ LogEntry Completion::log_of(const Executing& entry, LogState state) const {
                   .executor_log = entry.executor_log};
 }
 
-// Of the job or of its definition, which outlives the run.
+// Whether this loss puts the job or its definition, which outlives the run, into quarantine.
 bool Completion::begins_quarantine(const WaitingJob& job, const LogEntry& log) const {
   if (log.state != LogState::kLost || lost_once_more(job) < kLostRunsMax) return false;
   if (!log.final) return true;
@@ -183,14 +184,15 @@ bool Completion::begins_quarantine(const WaitingJob& job, const LogEntry& log) c
   return definition != nullptr && definition->counts_loss_of(job);
 }
 
-// What its children are of. Where the store cannot be asked, the result comes again.
+// Finds the groups of its children. If the store is not reachable, the worker reports the result
+// again.
 void Completion::find_groups(Executing& entry, SessionId tell, const wire::RunResult& result,
                              std::vector<std::string> names) {
   entry.phase = Phase::kEnding;
   groups_.find_groups(std::move(names), [this, tell, result](const Status& asked) {
     Executing* ends = executing_.find(result.id.job_id);
     CARILLON_ASSERT(ends != nullptr && ends->phase == Phase::kEnding,
-                    "nobody else ends a run that is about to");
+                    "no other decider ends a run whose end is being stored");
     ends->phase = Phase::kSent;
     if (asked.ok()) end_by(*ends, tell, result);
   });
@@ -199,7 +201,7 @@ void Completion::find_groups(Executing& entry, SessionId tell, const wire::RunRe
 void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult& result) {
   LogEntry log = log_of(entry, state_of(result.outcome));
   log.started_at = result.started_at;
-  log.ended_at = std::min(result.ended_at, clock_.now());  // A worker's clock may be ahead.
+  log.ended_at = std::min(result.ended_at, clock_.now());  // The worker's clock may be ahead.
   log.exit_code = result.exit_code;
   log.message = result.message;
   const WallTime now = clock_.now();
@@ -241,7 +243,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
                      std::optional<WaitingJob> again) {
   const auto state = next(JobState::kExecuting, event);
   CARILLON_ASSERT(state && (*state != JobState::kEnded) == again.has_value(),
-                  "the table of a job's life allows it");
+                  "the state table allows the transition");
   const WaitingJob& job = entry.row.job;
   if (event == JobEvent::kLose || event == JobEvent::kGiveBack) {
     const WallTime now = clock_.now();
@@ -267,7 +269,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (log && (log->state == LogState::kSucceeded || has_failed(*log)))
     tally_.ran(entry.row, has_failed(*log));
   const bool is_failure =
-      log && !again && event == JobEvent::kFail && has_failed(*log);  // and nothing follows
+      log && !again && event == JobEvent::kFail && has_failed(*log);  // and no further attempt
   if (log && (is_failure || begins_quarantine(job, *log))) alarms_.address(*log, job);
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,
@@ -298,8 +300,8 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   run_end_.was_set_off(std::move(end.children), is_done);
   if (end.log) alarms_.settled(*end.log);
   if (refused != nullptr) {
-    log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id,
-               "error", refused->message);
+    log_.error("cannot store the end of a job", "job", job.id.value, "task", job.task_id, "error",
+               refused->message);
   }
   if (refused != nullptr) {
     // Not stored, so not confirmed: the worker keeps the result and reports it again.
@@ -311,7 +313,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   }
   executing_.erase(job.id);
   confirmed_[ending.tell].push_back({job.id, job.attempt});
-  if (end.log) ++ended_;  // What goes back unstarted has not ended.
+  if (end.log) ++ended_;  // An unstarted job that is requeued has not ended.
   if (end.log && is_done) feedback_.was_stored(*end.log);
   if (ending.is_final && ending.may_go_on) stopper_.call_off(job.id, kEnded);
   if (end.again && is_done) run_end_.runs_again(std::move(*end.again));
@@ -325,9 +327,9 @@ bool Completion::flush() {
   if (confirmed_.empty()) return false;
   for (auto& [session, done] : std::exchange(confirmed_, {})) {
     const Worker* worker = workers_.find(session);
-    if (worker == nullptr) continue;  // It will report again, and hear it then.
+    if (worker == nullptr) continue;  // It will report again, and get the confirmation then.
     if (!link_.send(*worker, wire::Message{wire::Reported{.done = std::move(done)}})) {
-      log_.debug("a confirmation could not be sent", "node", worker->name);
+      log_.debug("cannot send a confirmation", "node", worker->name);
     }
   }
   return true;

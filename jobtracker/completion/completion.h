@@ -24,24 +24,24 @@
 
 namespace carillon::jobtracker {
 
-// Ends attempts: what a worker reports, what it gives back, and what recovery takes back. The end,
-// its log row, the retry and the definition's next occurrence go in one transaction; the worker is
-// told only after it.
+// Ends attempts: reported results, returned jobs, and jobs that recovery requeues. One transaction
+// writes the end, its log row, the retry and the definition's next occurrence. The worker gets its
+// confirmation after the commit.
 //
-// While a cancel of it is on its way to the store, a run is not put back into its table: when that
-// is asked for again, the cancel is there.
+// While a cancellation of a run is being stored, the run is not requeued. The next request to
+// requeue it finds the cancellation.
 //
-// A worker may report for an earlier session, whose results lay on its disk: they count while that
-// session's attempt is the current one.
+// A worker may report results of an earlier session from its disk. They count while that session's
+// attempt is the current one.
 //
-// A run that is lost runs again, but not for ever: a one-shot job that was lost too often in a row
-// goes into quarantine with that transaction, a definition by RunEnd::runs_again() after it. Any
-// other end of an attempt begins the count again.
+// A lost run runs again, with a limit: after too many losses in a row, a one-shot job goes into
+// quarantine in the same transaction, a definition afterwards through RunEnd::runs_again(). Any
+// other end of an attempt resets the count.
 //
-// A failure after which nothing is tried again raises an alarm, and so does a quarantine.
+// A failure without a further retry raises an alarm, and so does a quarantine.
 //
-// A report of an attempt that is not executing (any more) is confirmed, counted and logged, and
-// changes nothing. Where a run was lost, it may go on; once its job has ended, it is told to stop.
+// A report for an attempt that is not executing is confirmed, counted and logged, and changes
+// nothing. A lost run may still be executing; when its job has ended, it gets a stop request.
 //
 // Thread: the loop.
 class Completion final : public TakeBack {
@@ -57,7 +57,7 @@ class Completion final : public TakeBack {
   void take_back(JobId id, bool lost) override;
   void cancel_unsent(JobId id) override;
 
-  // At the end of a turn: confirms what was committed.
+  // At the end of a turn: sends confirmations of committed ends.
   bool flush();
 
   std::int64_t ended() const { return ended_; }
@@ -67,12 +67,12 @@ class Completion final : public TakeBack {
 
  private:
   struct Ending {
-    SessionId tell{};  // whom to confirm it to
+    SessionId tell{};  // session to confirm to
     WaitingJob job{};
     bool is_final = true;
-    WallTime ended{};        // by its worker's clock
-    bool ran = true;         // this attempt or one before it was started
-    bool may_go_on = false;  // this attempt or the one before was lost
+    WallTime ended{};        // by the clock of its worker
+    bool ran = true;         // this attempt or an earlier one was started
+    bool may_go_on = false;  // this attempt or the previous one was lost
   };
 
   void end(Executing& entry, SessionId tell, JobEvent event, std::optional<LogEntry> log,

@@ -77,7 +77,7 @@ void Deadlines::clock_was_set() {
 }
 
 void Deadlines::set_timer() {
-  if (order_.empty() || looked_up_.size() >= kLookedUpMax) return;  // The answers come back to it.
+  if (order_.empty() || looked_up_.size() >= kLookedUpMax) return;  // The answers call it again.
   const WallTime at = order_.begin()->first;
   if (timer_ != 0 && timer_at_ <= at) return;
   if (timer_ != 0) executor_.cancel(timer_);
@@ -109,8 +109,8 @@ void Deadlines::look_at_due() {
 void Deadlines::take_found(JobId id, const Place& place, Result<ReadAnswer> answer) {
   const WallTime now = clock_.now();
   if (!answer.ok()) {
-    log_.error("looking up a job whose start deadline has passed failed, trying again", "job",
-               id.value, "error", answer.error().message);
+    log_.error("cannot read a job whose start deadline has passed; retrying", "job", id.value,
+               "error", answer.error().message);
     return keep(id, {.at = now + kAgain, .group = place.group});
   }
   auto& found = std::get<FindAnswer>(answer.value());
@@ -140,8 +140,7 @@ void Deadlines::go_through() {
   questions_.ask(question, [this, question](Result<ReadAnswer> answer) {
     Duration wait = kAgain;
     if (!answer.ok()) {
-      log_.warn("looking for start deadlines failed, trying again", "error",
-                answer.error().message);
+      log_.warn("cannot read start deadlines; retrying", "error", answer.error().message);
     } else {
       const bool has_more = take_page(question, std::get<JobsAnswer>(answer.value()).jobs);
       wait = has_more ? config_.pause : Duration{};

@@ -18,22 +18,22 @@
 namespace carillon::jobtracker {
 
 struct DeadlinesConfig {
-  std::size_t capacity = 100'000;  // jobs in memory; more are kept on time and take more memory
-  // Rows at a time, and the wait between, when a table is gone through: about 50 000 a second, so
-  // that nothing else waits for it.
+  std::size_t capacity = 100'000;  // jobs in memory; more are ended in time and need more memory
+  // Rows per read and pause between reads during a table scan: about 50 000 rows a second, so that
+  // other work does not wait.
   std::int64_t rows = 1'000;
   Duration pause = std::chrono::milliseconds{20};
-  std::int64_t bytes = 8 * 1024 * 1024;  // at a time; rows with large payloads are fewer
+  std::int64_t bytes = 8 * 1024 * 1024;  // per read; fewer rows if their payloads are large
 };
 
-// Makes jobs end that wait beyond their start deadline, or were missed, although no thread comes
-// free for them.
+// Ends waiting jobs whose start deadline has passed, and missed ones, even when no thread is free
+// for them.
 //
-// Knows of every job that was offered, and goes once through each group's table when that is
-// opened. Holds the soonest deadlines up to its capacity; if there were more, it holds none beyond
-// the soonest of those that it let go, and the tables are gone through again when few are left.
-// What it knows may be out of date: at its deadline a job is looked up, and ends if it still waits
-// and was never tried.
+// It sees each offered job, and scans each group's table once when the group is opened. It holds
+// the earliest deadlines up to its capacity. If there are more, it holds none later than the
+// earliest one that it dropped, and scans the tables again when few are left. Its data may be
+// outdated: at its deadline a job is read again, and ends only if it still waits and was never
+// tried.
 //
 // Thread: the loop.
 class Deadlines {
@@ -43,13 +43,13 @@ class Deadlines {
             const Logger& log);
 
   void open_group(GroupId group);
-  // A row that is in its group's table.
+  // A row in its group's table.
   void offer(const WaitingJob& job, const wire::SpecGlance& glance);
-  // From when on it may not begin any more, wherever its row stands. Nothing: it always may.
+  // Latest start of the job, wherever its row is. None: no limit.
   std::optional<WallTime> end_of(const WaitingJob& job, const wire::SpecGlance& glance) const;
-  // The row is about to change or to leave the table.
+  // The row is about to change or to be deleted.
   void forget(JobId id);
-  // The time was set.
+  // The clock was set.
   void clock_was_set();
 
   std::size_t size() const { return places_.size(); }
@@ -87,14 +87,14 @@ class Deadlines {
   const Logger& log_;
   std::set<std::pair<WallTime, JobId>> order_;
   std::unordered_map<JobId, Place> places_;
-  std::optional<WallTime> bound_{};  // from there on only the tables know them all
-  std::set<JobId> looked_up_;        // and not answered yet
+  std::optional<WallTime> bound_{};  // later deadlines are only in the tables
+  std::set<JobId> looked_up_;        // reads in progress
   TimerId timer_ = 0;
   WallTime timer_at_{};
   std::set<GroupId> groups_;
   std::deque<GroupId> to_go_through_;
-  std::optional<HandOutKey> gone_through_;  // of the first of them
-  std::int64_t rows_at_once_ = 64;          // follows how large they turn out to be
+  std::optional<HandOutKey> gone_through_;  // position in the first of them
+  std::int64_t rows_at_once_ = 64;          // adapts to the size of the rows
   bool is_going_through_ = false;
 };
 

@@ -11,8 +11,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kRefillGrowth = 4;
-// What comes due later than that is read a few rows at a time, of one group after the other: claims
-// wait for the reads before them.
+// Jobs that are due later than this are read a few at a time, for one group after another, because
+// claims wait for reads.
 constexpr Duration kSoon = std::chrono::seconds{1};
 constexpr std::int64_t kRowsAhead = 500;
 
@@ -89,7 +89,7 @@ void Dispatcher::hold(GroupId group, JobId id) {
 
 void Dispatcher::release(JobId id) {
   const auto found = held_.find(id);
-  CARILLON_ASSERT(found != held_.end(), "whoever releases a job has held it");
+  CARILLON_ASSERT(found != held_.end(), "only a held job can be released");
   held_.erase(found);
 }
 
@@ -119,7 +119,7 @@ void Dispatcher::pump() {
     pump_group(to_read_ahead_.extract(next).value(), now);
   }
   const std::set<GroupId> touched = std::exchange(touched_, {});
-  // Parts of a group share the credit of its workers: another one begins each time.
+  // The partitions of a group share the credit of its workers: each time another one is first.
   const auto begin = touched.upper_bound(began_with_);
   for (auto group = begin; group != touched.end(); ++group) pump_group(*group, now);
   for (auto group = touched.begin(); group != begin; ++group) pump_group(*group, now);
@@ -130,9 +130,9 @@ Dispatcher::Lane Dispatcher::new_lane(WallTime now) {
   return {.preload = Preload(config_.preload, now), .generation = ++last_generation_};
 }
 
-// A lane for each set of kinds that task trackers of the group accept. What is due by `now` is
-// asked for as due, and what comes due later as upcoming: a lane that began later would pass over
-// what comes due in between.
+// One dispatch queue for each set of kinds that task trackers of the group accept. Jobs due by
+// `now` are read as due, later ones as upcoming: a later time for a new dispatch queue would skip
+// jobs that become due in between.
 void Dispatcher::match_lanes(GroupId group, Lanes& lanes, WallTime now) {
   const std::vector<RunKinds> wanted = workers_.kinds(group);
   const bool is_same =
@@ -156,7 +156,7 @@ void Dispatcher::match_lanes(GroupId group, Lanes& lanes, WallTime now) {
   said_nobody_accepts_.erase(said, end);
 }
 
-// Those that accept the fewest kinds choose first: the others can run what is left.
+// Task trackers that accept the fewest kinds are served first: the others can run the rest.
 void Dispatcher::pump_group(GroupId group, WallTime now) {
   const auto found = lanes_.find(group);
   if (found == lanes_.end()) return;
@@ -173,8 +173,7 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
       drop_from_others(lanes, lane, job.id);
       if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
     }
-    // Ahead of their time, as long as a thread stays free for what comes due before, and nothing
-    // that is due lies in the table only.
+    // Claims ahead while a thread stays free for earlier jobs, and memory has all due jobs.
     while (lane.preload.is_due_complete(now) && !lane.preload.has_due() &&
            lane.preload.soonest() != nullptr &&
            due_time(*lane.preload.soonest()) <= now + claim_ahead(kinds)) {
@@ -191,10 +190,10 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
   }
 }
 
-// What lies in a queue behind a job that kills its worker is lost with it, and as the order stays
-// the same, in each queue anew. So a suspect goes to a free thread only, and nothing is queued
-// where one is, nor where one waits for a thread: of another part of the group, that is, for in
-// its own lane it is the best.
+// A job that kills its worker also destroys the queue behind it, and since the order stays the
+// same, again and again. So a suspect goes only to a free thread, and nothing is queued where a
+// suspect runs. Nothing is queued either where a suspect of another partition of the group waits
+// for a thread; in its own dispatch queue it is the best job.
 Worker* Dispatcher::taker_of(const WaitingJob& job, GroupId group, RunKinds kinds,
                              std::int32_t credit_min) {
   const bool is_full = executing_.spec_bytes() >= config_.executing_bytes_max;
@@ -222,7 +221,7 @@ void Dispatcher::touch_later(GroupId group) {
   });
 }
 
-// Whoever takes a job whose definition is gone finds that out.
+// A job without a definition goes to any queue; its claim fails.
 bool Dispatcher::is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance) {
   return !glance || kinds.takes(*glance);
 }
@@ -233,7 +232,7 @@ void Dispatcher::say_if_nobody_accepts(const WaitingJob& job) {
       workers_.accepts(job.group, *glance) ||
       !said_nobody_accepts_.insert({job.group, glance->kind}).second)
     return;
-  log_.warn("no task tracker of the group accepts this kind of run (--allow), such jobs wait",
+  log_.warn("no task tracker of the group accepts this kind of run (see --allow); these jobs wait",
             "group", catalog_.whole_of(job.group)->name, "kind",
             wire::word_of(glance->kind, wire::kRunWords), "task", job.task_id);
 }
@@ -268,7 +267,7 @@ void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now)
   }
   if (lane.preload.needs_upcoming_refill()) {
     asked.due = false;
-    // A lane that holds nothing would not be woken before its turn.
+    // A dispatch queue without jobs would not be woken before its next read.
     asked.is_ahead =
         lane.preload.next_due_time().has_value() && lane.preload.is_filled_until(now + kSoon);
     if (asked.is_ahead && !may_read_ahead(group, asked)) return;
@@ -282,7 +281,7 @@ void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now)
   }
 }
 
-// One at a time; the others' turn comes.
+// One group at a time reads ahead.
 bool Dispatcher::may_read_ahead(GroupId group, Asked& asked) {
   if (reads_ahead_) {
     to_read_ahead_.insert(group);
@@ -305,7 +304,7 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
   if (!is_all) {
     std::int64_t bytes = 0;
     for (const WaitingJob& job : jobs) bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
-    // After a start few come first, and more each time: claims wait for a read before them.
+    // After a start, reads are small first and then grow, because claims wait for reads.
     lane->rows_at_once = std::min(
         std::clamp<std::int64_t>(config_.refill_bytes * asked.limit / bytes, 8, config_.refill),
         kRefillGrowth * asked.limit);
@@ -313,8 +312,8 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
     upcoming_through = due_key(jobs.back());
   }
   std::erase_if(jobs, [&](const WaitingJob& job) {
-    // Rows whose claim is on its way are still in the table; they belong to the claim. So do those
-    // that are being changed to who changes them.
+    // Rows with a pending claim are still in the table, but belong to the claim. Rows that are
+    // being changed belong to the change.
     if (executing_.find(job.id) != nullptr || held_.count(job.id) != 0) return true;
     if (is_for(asked.kinds, catalog_.glance(job))) return false;
     say_if_nobody_accepts(job);
@@ -328,7 +327,7 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
 }
 
 void Dispatcher::read_failed(const Asked& asked, const Error& error) {
-  log_.error("reading waiting jobs failed, trying again", "group", asked.group.value, "error",
+  log_.error("cannot read waiting jobs; retrying", "group", asked.group.value, "error",
              error.message);
   executor_.post_at(clock_.steady_now() + config_.retry_after, [this, asked] {
     Lane* lane = lane_of(asked);
@@ -362,15 +361,15 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
   const JobId id = claim.to.job.id;
   Executing* entry = executing_.find(id);
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
-                  "nobody else ends a claim under way");
+                  "no other decider ends a claim in progress");
   touch(claim.to.job.group);
   if (outcome.kind != OutcomeKind::kDone) {
-    // Cancelled, suspended or voided since it was loaded.
+    // It was cancelled, suspended or voided since it was read.
     give_up(*entry);
     gate_.was_not_claimed(claim.to.job);
     if (refused == nullptr) return;
-    // The row is still there, and the job must run.
-    log_.error("a claim was refused, trying again", "job", id.value, "error", refused->message);
+    // The row still exists, and the job must run.
+    log_.error("the store rejected a claim; retrying", "job", id.value, "error", refused->message);
     claim.to.job.attempt -= 1;
     executor_.post_at(clock_.steady_now() + config_.retry_after,
                       [this, job = std::move(claim.to.job)] { offer(job); });
@@ -400,17 +399,17 @@ std::optional<WallTime> Dispatcher::may_begin_until(const Executing& entry) cons
   return end;
 }
 
-// A claim that came to nothing.
+// Handles a failed claim.
 void Dispatcher::give_up(Executing& entry) {
   if (Worker* worker = workers_.find(entry.row.session)) --worker->reserved;
   executing_.erase(entry.row.job.id);
 }
 
-// Nobody has seen it yet, and nothing that has waited longer may be passed over.
+// It has not been offered, and must not pass jobs that have waited longer.
 std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
   const WallTime now = clock_.now();
   const auto found = lanes_.find(job.group);
-  // One that was to run earlier may have come too late to run at all.
+  // A job with an earlier due time may be too late to run at all.
   if (job.kind != ScheduleKind::kNow || due_time(job) > now || found == lanes_.end() ||
       touched_.contains(job.group))
     return {};
@@ -428,7 +427,7 @@ std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
 void Dispatcher::claimed_new(JobId id, bool was_stored) {
   Executing* entry = executing_.find(id);
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
-                  "nobody else ends a claim under way");
+                  "no other decider ends a claim in progress");
   touch(entry->row.job.group);
   was_stored ? hand_outs_.add(*entry) : give_up(*entry);
 }
@@ -442,7 +441,7 @@ Duration Dispatcher::claim_ahead(RunKinds kinds) const {
 void Dispatcher::set_timer(GroupId group, RunKinds kinds, Lane& lane) {
   const auto next = lane.preload.next_due_time();
   if (!next) return;
-  // Two occasions: to claim ahead, and, where no thread was free for that, to be due.
+  // Wakes at two times: to claim ahead, and at the due time, if no thread was free.
   const WallTime now = clock_.now();
   const WallTime ahead = *next - claim_ahead(kinds);
   const WallTime at = ahead > now ? ahead : *next;
@@ -455,7 +454,7 @@ void Dispatcher::set_timer(GroupId group, RunKinds kinds, Lane& lane) {
   });
 }
 
-// Its end must not find another lane in its place.
+// Its callback must not find another dispatch queue in its place.
 void Dispatcher::drop_timer(Lane& lane) {
   if (lane.timer != 0) executor_.cancel(std::exchange(lane.timer, 0));
 }
@@ -471,7 +470,7 @@ std::size_t Dispatcher::jobs_in_memory() const {
 
 Sizes Dispatcher::sizes() const {
   std::size_t lanes = 0;
-  Sizes preloads;  // those of all lanes together
+  Sizes preloads;  // summed over all dispatch queues
   for (const auto& [group, of_group] : lanes_) {
     lanes += of_group.size();
     for (const auto& [kinds, lane] : of_group) {

@@ -25,39 +25,40 @@ struct DispatcherConfig {
   PreloadConfig preload{};
   DeadlinesConfig deadlines{};
   IsolationConfig isolation{};
-  // How long before its time a job is claimed, so that nothing waits for the disk when it is due.
-  // Longer hides a slower store; a claimed job keeps one of its worker's free threads meanwhile.
+  // Claim a job this long before its time, so that it need not wait for the disk when it is due.
+  // Longer hides a slower store, but the claimed job blocks one of its worker's free threads.
   Duration claim_ahead = std::chrono::milliseconds{50};
-  // Likewise of those that are pushed, where nobody's thread is kept: the calls themselves are
-  // stored when they are due, and many claims at the same time would delay them.
+  // The same for pushed jobs, which block no thread. Larger: their calls are stored when they are
+  // due, and many claims at that time would delay them.
   Duration push_claim_ahead = std::chrono::milliseconds{300};
-  // Likewise before node groups change hands: what comes due meanwhile is with the task trackers by
-  // then. Several times what that takes.
+  // The same before node groups are rebalanced: jobs that become due during it are already at their
+  // task trackers. Several times the duration of a rebalance.
   Duration pause_claim_ahead = std::chrono::milliseconds{250};
-  // What is asked of the store at a time: rows at most, and about as many bytes of their specs.
+  // Size of one read: most rows, and about as many bytes of specs.
   std::int64_t refill = 5'000;
   std::int64_t refill_bytes = 8 * 1024 * 1024;
-  // A read or claim that the store refused is tried again after this.
+  // Wait after a read or claim that the store rejected.
   Duration retry_after = std::chrono::seconds{1};
   std::size_t handout_bytes_max = 2 * 1024 * 1024;
-  // Specs of what executes, of jobs that have one of their own; where they take more, nothing is
-  // queued at a task tracker, and nothing is claimed to be pushed.
+  // Limit for the specs of executing jobs that have their own spec. Beyond it, no job is queued at
+  // a task tracker and none is claimed for a push.
   std::size_t executing_bytes_max = 128 * 1024 * 1024;
 };
 
-// Hands due jobs to the task trackers of their group, strictly by (priority, due time,
-// creation) among the jobs that a task tracker accepts: takes the best of a preload, claims it, and
-// sends it once the claim is on disk and its time has come, or before that with the time to wait.
+// Hands due jobs to the task trackers of their group, strictly by (priority, due time, creation)
+// among the jobs that a task tracker accepts. It takes the best job of a preload, claims it, and
+// sends it when the claim is on disk. A job that is not due yet is held, or sent with the time to
+// wait.
 //
-// Task trackers that accept the same kinds of run are served from one preload, which holds jobs of
-// these kinds. Most groups have one; a group without task trackers has none, and its jobs stay in
-// the table.
+// Task trackers that accept the same kinds of jobs share one dispatch queue, which holds the jobs
+// of these kinds. Most groups have one. A group without task trackers has none, and its jobs stay
+// in the table.
 //
-// A job that was lost is not queued at a task tracker, nor is anything else where one is: what such
-// a job kills its task tracker with is what runs beside it, and not a queue.
+// A job that was lost is never queued at a task tracker, and nothing is queued behind it: if the
+// job kills its task tracker, only concurrent runs are lost, not a queue.
 //
-// Fails safe: a claim that meets a conflict drops the job from memory, because somebody changed its
-// row; a hand-out that can't be sent stays claimed and is taken back by recovery.
+// Fails safe: a claim with a conflict drops the job from memory, because its row was changed. A
+// hand-out that cannot be sent stays claimed until recovery requeues it.
 //
 // Thread: the loop.
 class Dispatcher final : public JobSink {
@@ -67,19 +68,20 @@ class Dispatcher final : public JobSink {
              SchedulingClock& clock, Executor& executor, Gate& gate, TakeBack& ends,
              WorkerLink& link, const Logger& log);
 
-  // Starts to look after a group's table.
+  // Starts to serve a group's table.
   void open_group(GroupId group);
 
-  // Node groups are about to change hands, or not any more.
+  // A rebalance is expected, or no longer expected.
   void expect_pause(bool expects);
-  // They do: task trackers wait for the time of what was claimed ahead.
+  // A rebalance starts: sends jobs that were claimed ahead, with the time to wait.
   void hand_out_early() { hand_outs_.send_early(); }
-  // Claimed by an earlier session to be pushed, and not called: it goes on from there, or back.
+  // An entry that an earlier session claimed for a push and did not call: continues it, or requeues
+  // it.
   void go_on(Executing& entry);
-  // A task tracker has asked for jobs for the first time, or again.
+  // A task tracker has sent its first pull, or pulls again.
   void send_held(SessionId session) { hand_outs_.send_held(session); }
 
-  // A row that is in its group's table by now, new or changed.
+  // A row that is in its group's table now, new or changed.
   void offer(WaitingJob job) override;
   std::optional<ExecutingJob> claim_new(const WaitingJob& job) override;
   void claimed_new(JobId id, bool was_stored) override;
@@ -91,18 +93,19 @@ class Dispatcher final : public JobSink {
   void forget_fires(GroupId group, DefinitionId id) override;
 
   void ran(const ExecutingJob& run, bool has_failed) { isolation_.ran(run, has_failed); }
-  // Its start deadline, or never. Nothing: it is void, or beyond it.
+  // Its start deadline, or the latest time without one. None: it is void or its deadline has
+  // passed.
   std::optional<WallTime> may_begin_until(const Executing& entry) const;
   bool is_isolated(SessionId session) const { return isolation_.is_isolated(session); }
-  // A worker's credit has changed, or jobs may have come due.
+  // A worker's credit changed, or jobs may have become due.
   void touch(GroupId group) { touched_.insert(group); }
-  // The time was set: everything in memory is looked at again.
+  // The clock was set: reads everything in memory again.
   void reload_all();
 
-  // At the end of a turn: sends what is claimed and due; then fills and claims.
+  // At the end of a turn: sends claimed and due jobs; then refills and claims.
   void send() { hand_outs_.send(); }
   void pump();
-  // Something came up while it did that.
+  // Whether run() found more to do.
   bool has_work() const { return !touched_.empty(); }
 
   std::int64_t claims() const { return claims_; }
@@ -113,19 +116,20 @@ class Dispatcher final : public JobSink {
  private:
   struct Lane {
     Preload preload;
-    std::uint64_t generation = 0;    // no two lanes have the same: others' answers are void
-    std::int64_t rows_at_once = 64;  // to ask for; follows how large they turn out to be
+    // Unique per dispatch queue; answers for an older one are ignored.
+    std::uint64_t generation = 0;
+    std::int64_t rows_at_once = 64;  // rows per read; adapts to their size
     TimerId timer = 0;
     WallTime timer_at{};
   };
-  using Lanes = std::map<RunKinds, Lane>;  // of a group, by what their task trackers accept
-  // Which lane asked the table, and what for.
+  using Lanes = std::map<RunKinds, Lane>;  // of a group, by the kinds that its task trackers accept
+  // Which dispatch queue a read is for, and why.
   struct Asked {
     GroupId group{};
     RunKinds kinds{};
     std::uint64_t generation = 0;
     bool due = false;
-    bool is_ahead = false;  // nothing of it is needed soon
+    bool is_ahead = false;  // its answer is not urgent
     std::int64_t limit = 0;
   };
 
@@ -165,16 +169,18 @@ class Dispatcher final : public JobSink {
   HandOuts hand_outs_;
   std::map<GroupId, Lanes> lanes_;
   std::uint64_t last_generation_ = 0;
-  std::multiset<JobId> held_;  // once for each that changes their row
+  std::multiset<JobId> held_;  // once for each pending change of the row
   std::set<GroupId> touched_;
-  std::set<GroupId> to_touch_;  // in a while
+  std::set<GroupId> to_touch_;  // after retry_after
   bool expects_pause_ = false;
-  GroupId began_with_{};                                       // of those that were touched last
-  bool reads_ahead_ = false;                                   // one of the groups does
-  GroupId read_ahead_last_{};                                  // that one, or the last
-  std::set<GroupId> to_read_ahead_;                            // as soon as no other one does
-  std::set<std::pair<GroupId, RunKinds>> suspect_waits_;       // lanes whose best is one
-  std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
+  GroupId began_with_{};             // the group that the last turn started with
+  bool reads_ahead_ = false;         // a group reads ahead
+  GroupId read_ahead_last_{};        // that group, or the last one
+  std::set<GroupId> to_read_ahead_;  // when no other group reads ahead
+  // Dispatch queues whose best job was lost before.
+  std::set<std::pair<GroupId, RunKinds>> suspect_waits_;
+  // Since the dispatch queues of the group changed.
+  std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;
   std::int64_t claims_ = 0;
 };
 

@@ -8,7 +8,8 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kLookAgain = std::chrono::milliseconds{10};  // whether a job was replaced
+constexpr Duration kLookAgain = std::chrono::milliseconds{
+    10};  // wait until it is checked again whether a definition was replaced
 
 }  // namespace
 
@@ -29,7 +30,7 @@ HandOuts::HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog,
 void HandOuts::add(Executing& entry) {
   entry.phase = Phase::kHeld;
   const WaitingJob& job = entry.row.job;
-  // It died or went meanwhile.
+  // It has died or left.
   if (workers_.find(entry.row.session) == nullptr) return ends_.take_back(job.id, false);
   if (may_go(job)) return make_ready(entry);
   make_ready_at(clock_.steady_at(due_time(job)), entry);
@@ -47,8 +48,8 @@ void HandOuts::make_ready(Executing& entry) {
   if (!std::exchange(entry.is_ready, true)) ready_[entry.row.session].push_back(entry.row.job.id);
 }
 
-// Its time has come; or the clock was set back since it was claimed, and it would keep a thread
-// until that time comes again.
+// It is due; or the clock moved back since it was claimed, and it would occupy a thread until its
+// time comes again.
 bool HandOuts::may_go(const WaitingJob& job) const {
   return wait_of(job, clock_.now()) == Duration{};
 }
@@ -61,7 +62,7 @@ Duration HandOuts::wait_of(const WaitingJob& job, WallTime now) const {
 void HandOuts::send_held(SessionId session) {
   for (const JobId id : executing_.of_session(session)) {
     Executing* entry = executing_.find(id);
-    // Otherwise its timer runs.
+    // Otherwise its timer will send it.
     if (entry->phase == Phase::kHeld && may_go(entry->row.job)) make_ready(*entry);
   }
   put_in_order(ready_[session]);
@@ -72,7 +73,7 @@ void HandOuts::send_early() {
   for (const auto& [id, entry] : executing_.all()) {
     if (entry.phase == Phase::kHeld && may_go_early(entry)) early.push_back(id);
   }
-  ready_.clear();  // What stands there is held, too.
+  ready_.clear();  // All entries of it are held, too.
   for (const JobId id : early) {
     Executing* entry = executing_.find(id);
     entry->is_ready = false;
@@ -82,8 +83,8 @@ void HandOuts::send_early() {
   send();
 }
 
-// Not what somebody is cancelling, suspending or changing. A call of an executor is stored when it
-// is made.
+// Jobs that are being cancelled, suspended or changed are not sent early. A call of an executor is
+// stored when it is made.
 bool HandOuts::may_go_early(const Executing& entry) const {
   const WaitingJob& job = entry.row.job;
   const auto worker = workers_.all().find(entry.row.session);
@@ -96,7 +97,7 @@ bool HandOuts::may_go_early(const Executing& entry) const {
 
 void HandOuts::put_in_order(std::vector<JobId>& jobs) const {
   const auto key = [this](JobId id) {
-    const Executing* entry = executing_.find(id);  // None: it is passed over.
+    const Executing* entry = executing_.find(id);  // None: skipped.
     return entry == nullptr ? HandOutKey{} : hand_out_key(entry->row.job);
   };
   std::sort(jobs.begin(), jobs.end(),
@@ -107,8 +108,8 @@ void HandOuts::send() {
   const WallTime now = clock_.now();
   for (auto& [session, jobs] : std::exchange(ready_, {})) {
     Worker* worker = workers_.find(session);
-    // Recovery takes them back, or it comes again; it would refuse them, and its first pull brings
-    // them.
+    // Otherwise recovery requeues them, or the task tracker returns: it would reject them now, and
+    // its first pull fetches them.
     const bool may_send = worker != nullptr && worker->has_asked();
     std::vector<JobId> frame;
     std::size_t bytes = 0;
@@ -116,7 +117,7 @@ void HandOuts::send() {
       Executing* entry = executing_.find(id);
       if (entry != nullptr) entry->is_ready = false;
       if (!may_send || entry == nullptr || entry->phase != Phase::kHeld) continue;
-      // That may have been stored with its claim.
+      // A cancellation may have been stored with its claim.
       if (catalog_.is_void(entry->row)) {
         ends_.cancel_unsent(id);
         continue;
@@ -156,13 +157,13 @@ void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now)
   }
   sent_ += count;
   if (link_.send(worker, wire::Message{std::move(message)})) return;
-  log_.warn("a hand-out could not be sent, its jobs go back", "node", worker.name, "jobs", count);
-  worker.window = 0;  // until it asks again
+  log_.warn("cannot send a hand-out; its jobs are requeued", "node", worker.name, "jobs", count);
+  worker.window = 0;  // until its next pull
   for (const JobId id : jobs) ends_.take_back(id, false);
 }
 
-// What replaces its definition has the fires that had not come when it was submitted. They are the
-// new one's, unless it is not taken.
+// A replacing definition has the fires that were not due at its submission. They belong to it,
+// unless it is rejected.
 bool HandOuts::is_made_anew(const WaitingJob& job) const {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   return definition != nullptr && definition->is_going && is_fire(job) &&

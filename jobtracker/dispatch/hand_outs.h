@@ -17,17 +17,16 @@ namespace carillon::jobtracker {
 
 struct HandOutsConfig {
   std::size_t bytes_max = 0;  // of a message; a single job may be larger
-  // Nothing is claimed longer before its time: what has longer to wait, has so by a clock that was
-  // set.
+  // A claim is at most this long ahead. A longer wait means that the clock was set.
   Duration wait_max{};
 };
 
-// Sends task trackers what was claimed for them: what goes to one in a turn in as few messages as
-// can be, a job once its time has come, and not before its task tracker has asked for jobs, since
-// it would refuse it. When this session lets go of node groups, the rest goes early, with the time
-// to wait.
+// Sends claimed jobs to their task trackers, in as few messages as possible per turn. A job is sent
+// when its time has come, and only after its task tracker has sent a pull, which would otherwise
+// reject it. When this session gives up node groups, the remaining jobs are sent early, with the
+// time to wait.
 //
-// A job that was cancelled between its claim and its time ends here. What can't be sent goes back.
+// A job that was cancelled between claim and send ends here. A job that cannot be sent is requeued.
 //
 // Thread: the loop.
 class HandOuts {
@@ -36,17 +35,17 @@ class HandOuts {
            Workers& workers, const SchedulingClock& clock, Executor& executor, TakeBack& ends,
            WorkerLink& link, const Logger& log);
 
-  // Its claim is on disk.
+  // The claim is on disk.
   void add(Executing& entry);
-  // A task tracker that was away asks for jobs again: it gets what is held for it.
+  // A task tracker that was away pulls again: sends its held jobs.
   void send_held(SessionId session);
-  // Sends at once what is held, but calls of executors: those are the next session's.
+  // Sends all held jobs immediately, except calls of executors: the next session makes those.
   void send_early();
   // At the end of a turn.
   void send();
 
   std::int64_t sent() const { return sent_; }
-  std::size_t ready() const { return ready_.size(); }  // task trackers that something goes to
+  std::size_t ready() const { return ready_.size(); }  // number of task trackers that get a message
 
  private:
   bool may_go(const WaitingJob& job) const;
@@ -69,7 +68,7 @@ class HandOuts {
   TakeBack& ends_;
   WorkerLink& link_;
   const Logger& log_;
-  std::unordered_map<SessionId, std::vector<JobId>> ready_;  // to be sent in this turn
+  std::unordered_map<SessionId, std::vector<JobId>> ready_;  // jobs to send in this turn
   std::int64_t sent_ = 0;
 };
 

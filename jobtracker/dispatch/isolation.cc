@@ -20,7 +20,7 @@ void Isolation::ran(const ExecutingJob& run, bool has_failed) {
     newest = std::max(newest, run.claimed_at);
     streaks_.erase(run.session);
     if (std::exchange(worker->is_isolated, false))
-      log_.info("a task tracker is handed jobs again: a run has succeeded", "node", worker->name);
+      log_.info("a task tracker is no longer isolated: a run succeeded", "node", worker->name);
     return;
   }
   const SteadyTime now = clock_.steady_now();
@@ -32,18 +32,18 @@ void Isolation::ran(const ExecutingJob& run, bool has_failed) {
   streak.failed_at = now;
   if (streak.is_isolated) return;
   const auto enough = static_cast<std::size_t>(config_.after);
-  // No more than that: they would be kept for nothing.
+  // More tasks need not be kept.
   if (streak.tasks.size() < enough) streak.tasks.insert(run.job.task_id);
   if (streak.tasks.size() < enough) return;
-  // A success of its own would have ended the streak. One that began before may have had what
-  // everything lacks since.
+  // A success of its own would have ended the streak. A run that started earlier may have had a
+  // resource that fails for all since then.
   const auto succeeded = succeeded_from_.find(worker->group);
   if (succeeded == succeeded_from_.end() || succeeded->second < streak.began_at) return;
   streak.is_isolated = true;
   streak.tried_at = now;
   worker->is_isolated = true;
   log_.warn(
-      "a task tracker is isolated: runs of so many tasks failed on it in a row, and others "
+      "a task tracker is isolated: runs of many tasks failed on it in a row, while others "
       "succeeded elsewhere",
       "node", worker->name, "tasks", enough);
 }
@@ -64,7 +64,7 @@ void Isolation::claimed_for(const Worker& worker) {
   if (worker.is_isolated) streaks_.at(worker.session).tried_at = clock_.steady_now();
 }
 
-// One that drains asks for none; one that is busy asks for none either, but is handed some as its
+// A draining task tracker requests no jobs. A busy one requests none either, but gets some when its
 // runs end.
 bool Isolation::takes_jobs(const Worker& worker) const {
   const bool is_busy = !executing_.has_fewer(worker.session, worker.threads) &&

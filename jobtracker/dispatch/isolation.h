@@ -14,20 +14,19 @@
 namespace carillon::jobtracker {
 
 struct IsolationConfig {
-  // Runs of so many tasks that failed in a row; 0: none is isolated.
+  // Failed tasks in a row that isolate a task tracker; 0: never.
   std::int32_t after = 0;
-  Duration rest = std::chrono::minutes{1};  // from one trial to the next
+  Duration rest = std::chrono::minutes{1};  // between two trials
 };
 
-// Hands nothing to a task tracker on which everything fails, as a circuit breaker does. It is
-// isolated when runs of so many different tasks have failed on it in a row, while one that began
-// after that succeeded on another one of its group: so it is neither one job that is broken, nor
-// something that all of them need. After a rest it is tried with one job, whatever becomes of that;
-// a success makes it one like the others. Where no other one takes jobs it is handed them all the
-// same.
+// A circuit breaker for task trackers on which all runs fail. A task tracker is isolated after runs
+// of this many different tasks failed on it in a row, and a run that started later succeeded on
+// another one of its group. So the cause is neither one broken job nor something that all task
+// trackers depend on. After a rest it gets one job as a trial; a success ends the isolation. It
+// gets jobs as usual while no other task tracker takes jobs.
 //
-// A task tracker that is away for less than kKept is known when it comes again. What is known of it
-// goes with the session here: another job tracker, or the next session of this one, begins anew.
+// A task tracker that is away for less than kKept keeps its state. The state belongs to this
+// session: the next session or another job tracker starts from zero.
 //
 // Thread: the loop.
 class Isolation {
@@ -36,7 +35,7 @@ class Isolation {
             SchedulingClock& clock, const Logger& log);
 
   void ran(const ExecutingJob& run, bool has_failed);
-  // Whether it may be handed a job now.
+  // Whether it may get a job now.
   bool may_take(const Worker& worker) const;
   void claimed_for(const Worker& worker);
   bool is_isolated(SessionId session) const;
@@ -46,7 +45,7 @@ class Isolation {
 
  private:
   struct Streak {
-    std::set<std::string> tasks{};  // as many as it takes
+    std::set<std::string> tasks{};  // stops at the limit
     WallTime began_at{};
     SteadyTime failed_at{};
     SteadyTime tried_at{};
@@ -63,8 +62,8 @@ class Isolation {
   const ExecutingTable& executing_;
   SchedulingClock& clock_;
   const Logger& log_;
-  std::unordered_map<SessionId, Streak> streaks_;  // of failures, up to now
-  std::map<GroupId, WallTime> succeeded_from_;     // when the newest run that did was claimed
+  std::unordered_map<SessionId, Streak> streaks_;  // current failures in a row
+  std::map<GroupId, WallTime> succeeded_from_;     // claim time of the newest successful run
 };
 
 }  // namespace carillon::jobtracker

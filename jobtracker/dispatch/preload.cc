@@ -6,7 +6,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// Before every job: nothing of the table is known yet.
+// Precedes all jobs: nothing was read from the table.
 const HandOutKey kBeforeAll{INT_MIN, WallTime::min(), JobId{0}};
 
 }  // namespace
@@ -100,7 +100,7 @@ void Preload::advance(WallTime now) {
 }
 
 WaitingJob Preload::take_best() {
-  CARILLON_ASSERT(!due_.empty(), "the caller looked first");
+  CARILLON_ASSERT(!due_.empty(), "the caller checked that a job is there");
   const auto first = due_.begin();
   due_bytes_ -= bytes_of(first->second);
   WaitingJob job = std::move(first->second);
@@ -116,7 +116,7 @@ const WaitingJob* Preload::soonest() const {
 }
 
 WaitingJob Preload::take_soonest() {
-  CARILLON_ASSERT(!starts_.empty(), "the caller looked first");
+  CARILLON_ASSERT(!starts_.empty(), "the caller checked that a job is there");
   const auto& [due, priority, id] = *starts_.begin();
   return take_upcoming(upcoming_.find({due, id}));
 }
@@ -146,12 +146,10 @@ std::optional<HandOutKey> Preload::ask_due() {
 void Preload::due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey> through,
                          WallTime now) {
   due_asked_ = false;
-  // A better job evicted the worst ones meanwhile: what lies between is in neither place. Ask
-  // again.
+  // A better job evicted the worst ones meanwhile, so rows between are missing. Read again.
   if (due_bound_ != due_asked_after_) return;
   if (due_left_out_ && (!through || *due_left_out_ <= *through)) {
-    // It came due after the question was asked, so the answer may lack it: what is loaded ends
-    // before it.
+    // It became due after the read was sent, so the answer may lack it: rows after it are dropped.
     std::erase_if(jobs,
                   [this](const WaitingJob& job) { return hand_out_key(job) >= *due_left_out_; });
     if (!jobs.empty()) due_bound_ = std::max(*due_bound_, hand_out_key(jobs.back()));

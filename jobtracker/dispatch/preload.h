@@ -16,60 +16,60 @@
 namespace carillon::jobtracker {
 
 struct PreloadConfig {
-  // Jobs in memory, due and upcoming each; more means fewer refills and more memory. Of more that
-  // come due at one instant none is claimed ahead.
+  // Most jobs in memory, due and upcoming each. More: fewer refills, more memory. If more jobs than
+  // this are due at one instant, none of them is claimed ahead.
   std::size_t capacity = 30'000;
-  // Of the specs held, due and upcoming each: with large payloads the capacity is smaller.
+  // Limit for their specs, due and upcoming each: large payloads reduce the capacity.
   std::size_t bytes_max = 32 * 1024 * 1024;
 };
 
-// The waiting jobs of one group that are in memory: of those that are due, the best, by priority,
-// due time and creation; of those that are not, the soonest. The rest stays in the table.
+// The part of a group's waiting jobs that is in memory: the best due jobs by priority, due time and
+// creation, and the earliest upcoming ones. The others stay in the table.
 //
-// Invariants. Every waiting row of the table is in memory, except:
-//  - due rows worse than due_bound(), if there is a bound;
-//  - rows that come due after upcoming_bound(), if there is a bound.
-// So best() is the best of all that is due, whenever needs_due_refill() is false or best() exists;
-// unless more than `capacity` rows come due within the time of a refill: upcoming_bound() has
-// passed then, and the rows after it are found by due time, a refill later.
+// Invariants. Each waiting row of the table is in memory, except:
+// - due rows worse than due_bound(), if there is a bound;
+// - rows that become due after upcoming_bound(), if there is a bound.
+// So best() is the best of all due jobs whenever needs_due_refill() is false or best() exists.
+// Exception: more than `capacity` rows become due during one refill. upcoming_bound() has passed
+// then, and the rows after it are found by due time, one refill later.
 //
-// A row that was taken is the taker's: it comes back with offer(), or never.
+// A taken row belongs to the caller; offer() returns it.
 //
 // Thread: the loop.
 class Preload {
  public:
   Preload(PreloadConfig config, WallTime now);
 
-  // A row that is in the table: new, changed, or given back. Kept if it belongs in memory.
+  // A row in the table: new, changed, or returned. Kept if it belongs in memory.
   void offer(WaitingJob job, WallTime now);
-  // The row is about to leave the table, or was taken out of it.
+  // The row is about to leave the table, or has left it.
   void forget(JobId id);
   // The same for every row of a definition.
   void forget_definition(DefinitionId id);
-  // Or for all but what was triggered.
+  // The same for all rows except triggered runs.
   void forget_fires(DefinitionId id);
 
-  // Makes due what has come due.
+  // Moves jobs that are due now to the due ones.
   void advance(WallTime now);
 
   bool has_due() const { return !due_.empty(); }
   const WaitingJob& best() const { return due_.begin()->second; }
   WaitingJob take_best();
-  // The soonest upcoming one, for claiming ahead; of one instant, the best as among due ones. None
-  // where a better one of that instant may be in the table only.
+  // The earliest upcoming job, to claim it ahead; at one instant, the best in due order. None if a
+  // better one of that instant may be only in the table.
   const WaitingJob* soonest() const;
   WaitingJob take_soonest();
 
-  // When the next one comes due, of those in memory.
+  // The earliest due time in memory.
   std::optional<WallTime> next_due_time() const;
 
   // ---- filling from the table ----
   bool needs_due_refill() const {
     return due_bound_ && !due_asked_ && is_low(due_.size(), due_bytes_);
   }
-  // What to ask the table for: due rows after this key.
+  // The key to read due rows after.
   std::optional<HandOutKey> ask_due();
-  // The answer: `through` is the key of its last row; empty: that was all there is.
+  // The answer. `through`: the key of its last row. Empty: the table has no more.
   void due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey> through, WallTime now);
   void due_failed() { due_asked_ = false; }
 
@@ -77,7 +77,7 @@ class Preload {
     if (!upcoming_bound_ || upcoming_asked_) return false;
     return is_low(upcoming_.size(), upcoming_bytes_) || (is_cut() && has_room());
   }
-  // Whatever comes due until then is in memory.
+  // Whether memory has all rows that become due until then.
   bool is_filled_until(WallTime time) const {
     return !upcoming_bound_ || upcoming_bound_->first > time;
   }
@@ -88,7 +88,7 @@ class Preload {
   std::size_t capacity() const { return config_.capacity; }
   std::size_t due_size() const { return due_.size(); }
   std::size_t upcoming_size() const { return upcoming_.size(); }
-  // Whether the table holds no due rows that memory does not.
+  // Whether memory has all due rows of the table.
   bool is_due_complete(WallTime now) const { return !due_bound_ && is_filled_until(now); }
   Sizes sizes() const {
     return {{"starts", starts_.size()},
@@ -97,7 +97,7 @@ class Preload {
   }
 
  private:
-  // As they are to start: due time, priority, creation.
+  // Start order: due time, priority, creation.
   using StartKey = std::tuple<WallTime, int, JobId>;
   static StartKey start_key(const WaitingJob& job) { return {due_time(job), job.priority, job.id}; }
 
@@ -112,7 +112,7 @@ class Preload {
   void remember(const WaitingJob& job, const Place& place);
   void let_go(const WaitingJob& job);
   WaitingJob take_upcoming(std::map<DueKey, WaitingJob>::iterator place);
-  // The rest of the soonest instant may be in the table only.
+  // Whether some rows of the earliest instant may be only in the table.
   bool is_cut() const {
     return upcoming_bound_ && !starts_.empty() &&
            upcoming_bound_->first <= std::get<WallTime>(*starts_.begin());
@@ -130,14 +130,15 @@ class Preload {
   std::map<DueKey, WaitingJob> upcoming_;  // in the table's order, for the bound
   std::set<StartKey> starts_;              // of upcoming_
   std::unordered_map<JobId, Place> places_;
-  std::set<std::pair<DefinitionId, JobId>> of_definitions_;  // those of places_ that have one
+  std::set<std::pair<DefinitionId, JobId>> of_definitions_;  // of places_, those with a definition
   std::size_t due_bytes_ = 0;
   std::size_t upcoming_bytes_ = 0;
-  std::optional<HandOutKey> due_bound_;   // set: due rows worse than this may be in the table only
-  std::optional<DueKey> upcoming_bound_;  // set: rows later than this may be in the table only
+  std::optional<HandOutKey> due_bound_;   // set: due rows worse than this may be only in the table
+  std::optional<DueKey> upcoming_bound_;  // set: rows later than this may be only in the table
   bool due_asked_ = false;
-  std::optional<HandOutKey> due_asked_after_;  // the bound when the table was asked
-  std::optional<HandOutKey> due_left_out_{};   // the best due row left in the table since then
+  std::optional<HandOutKey> due_asked_after_;  // the bound when the table was read
+  // The best due row that was left in the table since then.
+  std::optional<HandOutKey> due_left_out_{};
   bool upcoming_asked_ = false;
   std::optional<DueKey> upcoming_asked_after_;
 };

@@ -31,7 +31,7 @@ std::int64_t FeedbackDesk::waiting() const {
   return rows;
 }
 
-// ---- what others have stored ----
+// ---- feedback that other job trackers stored ----
 
 void FeedbackDesk::count() {
   count_at_ = SteadyTime::max();
@@ -40,11 +40,12 @@ void FeedbackDesk::count() {
     const SteadyTime now = clock_.steady_now();
     const auto took = std::chrono::duration_cast<Duration>(now - asked);
     count_at_ = now + std::max(config_.count, 100 * took);
-    if (answer.ok()) counted(std::get<FeedbackCounts>(answer.value()));  // Else the next time.
+    if (answer.ok())
+      counted(std::get<FeedbackCounts>(answer.value()));  // Otherwise the next count.
   });
 }
 
-// What was stored, or removed, while it was counted may be wrong by that until the next time.
+// Feedback that was stored or removed during the count may make it wrong until the next count.
 void FeedbackDesk::counted(const FeedbackCounts& counts) {
   for (auto& [client_group, queue] : queues_) queue.count = 0;
   all_ = 0;
@@ -60,7 +61,7 @@ void FeedbackDesk::counted(const FeedbackCounts& counts) {
 
 // ---- ends of jobs ----
 
-// Most jobs ask for none.
+// Most jobs request no feedback.
 std::string FeedbackDesk::client_group_of(const WaitingJob& job) const {
   std::optional<JobSpec> own;
   const JobSpec* spec = catalog_.spec_of(job, own, "need_feedback");
@@ -76,11 +77,11 @@ void FeedbackDesk::address(LogEntry& entry, const WaitingJob& job) {
     return;
   }
   ++dropped_;
-  entry.message = "no feedback, too much waits for client group '" + client_group + "'" +
+  entry.message = "no feedback: too much is undelivered for client group '" + client_group + "'" +
                   (entry.message.empty() ? "" : "; ") + entry.message;
   if (std::exchange(queue.was_full, true)) return;
-  log_.warn("nobody takes the feedback of a client group, and no more of it is kept",
-            "client_group", client_group, "waiting", queue.count);
+  log_.warn("no client takes the feedback of a client group; dropping new feedback", "client_group",
+            client_group, "waiting", queue.count);
 }
 
 void FeedbackDesk::was_stored(const LogEntry& entry, std::int64_t rows) {
@@ -107,7 +108,8 @@ void FeedbackDesk::fetch(const Asker& asker, wire::FetchFeedback message) {
     return refuse(valid.error().code, "client_group: " + valid.error().message);
   }
   if (message.listener == 0 || message.limit < 0) {
-    return refuse(ErrorCode::kInvalidArgument, "a listener needs a number, and a limit from 0 on");
+    return refuse(ErrorCode::kInvalidArgument,
+                  "a listener needs a number and a limit of 0 or more");
   }
   if (const Status room = batcher_.check_room(); !room.ok()) {
     return refuse(room.error().code, room.error().message);
@@ -127,7 +129,7 @@ void FeedbackDesk::fetch(const Asker& asker, wire::FetchFeedback message) {
                 });
 }
 
-// What it is done with is on disk.
+// The acknowledged results are removed on disk.
 void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
                          const wire::FetchFeedback& message) {
   Queue& queue = queues_[client_group];
@@ -135,19 +137,19 @@ void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
   const auto open = std::find_if(queue.listeners.begin(), queue.listeners.end(),
                                  [&](const Listener& one) { return one.id == message.listener; });
   if (open != queue.listeners.end() && open->asker.correlation == asker.correlation) {
-    // Clients send again each second what is not answered: that is no other refusal, and no other
-    // wait.
+    // Clients repeat an unanswered request each second: that is neither another rejection nor
+    // another wait.
     open->asker = asker;
     return;
   }
   if (open != queue.listeners.end()) {
-    clients_.answer(open->asker, wire::Feedback{});  // It asks anew, or ends.
+    clients_.answer(open->asker, wire::Feedback{});  // It asks again, or ends.
     queue.listeners.erase(open);
   }
   const bool is_holder = queue.holder == message.listener;
   if (message.limit == 0) {
     if (is_holder) queue.held_until = now + config_.lease;
-    // One that acknowledges and asks for no more has gone; else it takes its time.
+    // A holder that acknowledges and requests no more has left; otherwise it keeps its turn.
     if (is_holder && !message.done.empty()) queue.holder = 0;
     clients_.answer(asker, wire::Feedback{});
     give(client_group);
@@ -162,7 +164,7 @@ void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
   }
   if (listeners() >= config_.listeners_max) {
     clients_.answer(asker, wire::ErrorReply{Error{ErrorCode::kLimit,
-                                                  "too many listen for feedback, try later"}});
+                                                  "too many feedback listeners, try again later"}});
     return;
   }
   queue.listeners.push_back({.asker = asker,
@@ -182,13 +184,12 @@ void FeedbackDesk::give(const std::string& client_group, bool looks) {
   queue.is_reading = true;
   std::int64_t limit = 0;
   for (const Listener& one : queue.listeners) limit = std::max(limit, one.limit);
-  // On the lane, so that what was acknowledged by now is gone.
+  // Reads on the store connection, so that acknowledged results are already removed.
   batcher_.ask(ReadFeedback{.client_group = client_group, .limit = limit},
                [this, client_group](Result<ReadAnswer> answer) {
                  queues_[client_group].is_reading = false;
                  if (!answer.ok()) {
-                   log_.error("reading feedback failed, trying again", "error",
-                              answer.error().message);
+                   log_.error("cannot read feedback; retrying", "error", answer.error().message);
                    queues_[client_group].not_before = clock_.steady_now() + config_.wait;
                    return;
                  }
@@ -196,11 +197,11 @@ void FeedbackDesk::give(const std::string& client_group, bool looks) {
                });
 }
 
-// To somebody else than who has just refused it, if there is somebody.
+// Prefers another listener to the one that has just rejected the result.
 void FeedbackDesk::give_rows(const std::string& client_group,
                              const std::vector<LogEntry>& entries) {
   Queue& queue = queues_[client_group];
-  // By now it is known: what is read on the lane is after all that was stored from here.
+  // The number is exact here: a read on the store connection follows all earlier writes.
   const auto found = static_cast<std::int64_t>(entries.size());
   if (const std::int64_t missed = found - queue.count; missed > 0 || found == 0) {
     queue.count += missed;
@@ -220,7 +221,7 @@ void FeedbackDesk::give_rows(const std::string& client_group,
   const Asker asker = taker->asker;
   queue.listeners.erase(taker);
   if (clients_.deliver(asker, std::move(feedback))) return;
-  queue.holder = 0;  // It has gone: the next one's turn.
+  queue.holder = 0;  // The listener has left: the next one gets a turn.
   give(client_group);
 }
 
@@ -248,8 +249,8 @@ void FeedbackDesk::run_once() {
   if (ownership_.are_several() && now >= count_at_) count();
   for (auto& [client_group, queue] : queues_) {
     if (queue.holder != 0 && now >= queue.held_until) {
-      log_.warn("a listener is silent, the feedback that it was given goes out again",
-                "client_group", client_group);
+      log_.warn("a feedback listener does not answer; its feedback is sent again", "client_group",
+                client_group);
       queue.holder = 0;
     }
     while (!queue.listeners.empty() && now >= queue.listeners.front().until) {
@@ -275,7 +276,7 @@ void FeedbackDesk::purge() {
                     const auto& removal = std::get<RemoveFeedback>(operation);
                     dropped_ += outcome.count;
                     removed(removal.client_group, outcome.count);
-                    log_.warn("feedback that nobody came for was dropped", "client_group",
+                    log_.warn("dropped feedback that no client fetched", "client_group",
                               removal.client_group, "results", outcome.count);
                   });
   }

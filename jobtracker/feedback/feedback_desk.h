@@ -20,31 +20,31 @@ namespace carillon::jobtracker {
 
 struct FeedbackConfig {
   Duration retention = std::chrono::hours{24 * 30};
-  // Results that may wait, for one client group and for all; the ends beyond are not queued.
+  // Most undelivered results of one client group and of all. Further results are dropped.
   std::int64_t group_max = 100'000;
   std::int64_t all_max = 1'000'000;
-  // What a listener was given is its own so long after its last word.
+  // How long results belong to a listener after its last request.
   Duration lease = std::chrono::seconds{15};
-  // A listener for whom there is nothing is answered after this; shorter than clients wait.
+  // Longest time to keep a listener waiting for results; shorter than clients wait.
   Duration patience = std::chrono::seconds{10};
-  // After a refusal.
+  // Pause after the handler rejected a result.
   Duration wait = std::chrono::seconds{5};
   std::size_t listeners_max = 1'000;
-  // Ends that other job trackers have stored are looked for so often, where somebody listens, and
-  // counted so often, or a hundred times as long as counting took.
+  // Interval for looking for results of other job trackers while a listener waits, and for counting
+  // all results. Counting happens less often if it is slow: after a hundred times its duration.
   Duration look = std::chrono::milliseconds{500};
   Duration count = std::chrono::seconds{10};
 };
 
-// Tells client groups how their jobs have ended. What waits is in the store, written with the ends
-// themselves; here is how much it is, who listens, and what they hold.
+// Delivers feedback to client groups. The store keeps the undelivered results, written with the
+// ends of their jobs. This class knows their number, the listeners, and which results each listener
+// holds.
 //
-// A client group has one holder at a time, so that its results are taken in the order of their
-// ends; the others wait for their turn. Of several job trackers one gives out a client group's
-// results, looks for those that the others have stored, and drops what is too old; each counts what
-// all have stored, and goes beyond a bound by no more than is stored between two counts. After a
-// refusal the next turn comes later, and is somebody else's if there is one. Groups do not wait for
-// each other.
+// A client group has one holder at a time, so that its results are processed in order; the other
+// listeners wait. With several job trackers, one serves a client group: it delivers the results,
+// looks for those that others stored, and deletes old ones. Each job tracker counts all stored
+// results, and may exceed the limit by what is stored between two counts. After a rejection the
+// next delivery is later, preferably to another listener. Client groups do not block one another.
 //
 // Thread: the loop.
 class FeedbackDesk final : public FeedbackSink {
@@ -55,16 +55,16 @@ class FeedbackDesk final : public FeedbackSink {
 
   void start(const StartAnswer& found);
   void fetch(const Asker& asker, wire::FetchFeedback message);
-  // Ends turns and patience that are over.
+  // Ends holds and waits that have timed out.
   void run_once();
-  // Drops what nobody has come for.
+  // Deletes results that no client fetched in time.
   void purge();
 
   void address(LogEntry& entry, const WaitingJob& job) override;
   using FeedbackSink::was_stored;
   void was_stored(const LogEntry& entry, std::int64_t rows) override;
 
-  // For the client groups whose results this job tracker gives out.
+  // Undelivered results of the client groups that this job tracker serves.
   std::int64_t waiting() const;
   std::int64_t taken() const { return taken_; }
   std::int64_t dropped() const { return dropped_; }
@@ -78,20 +78,20 @@ class FeedbackDesk final : public FeedbackSink {
     SteadyTime until{};
   };
   struct Queue {
-    std::int64_t count = 0;  // in the store, of all job trackers as of the last count
+    std::int64_t count = 0;  // in the store, of all job trackers, at the last count
     std::deque<Listener> listeners{};
-    std::int64_t holder = 0;  // 0: nobody
+    std::int64_t holder = 0;  // 0: none
     SteadyTime held_until{};
-    std::int64_t refuser = 0;  // the holder before, if it refused
-    SteadyTime not_before{};   // of the next turn
+    std::int64_t refuser = 0;  // the previous holder, if it rejected a result
+    SteadyTime not_before{};   // earliest time of the next delivery
     bool is_reading = false;
-    bool was_full = false;  // and that was said
+    bool was_full = false;  // and it was logged
   };
 
   std::string client_group_of(const WaitingJob& job) const;
   void go_on(const Asker& asker, const std::string& client_group,
              const wire::FetchFeedback& message);
-  // `looks`: others may have stored what is not counted yet.
+  // `looks`: other job trackers may have stored results that are not counted yet.
   void give(const std::string& client_group, bool looks = false);
   void give_rows(const std::string& client_group, const std::vector<LogEntry>& entries);
   void removed(const std::string& client_group, std::int64_t rows);
@@ -110,9 +110,9 @@ class FeedbackDesk final : public FeedbackSink {
   SchedulingClock& clock_;
   const Logger& log_;
   std::map<std::string, Queue> queues_;  // by client group, in lower case
-  SteadyTime look_at_{};                 // next
+  SteadyTime look_at_{};                 // time of the next look
   SteadyTime count_at_{};
-  std::int64_t all_ = 0;  // results that wait, for all client groups
+  std::int64_t all_ = 0;  // undelivered results of all client groups
   std::int64_t taken_ = 0;
   std::int64_t dropped_ = 0;
 };

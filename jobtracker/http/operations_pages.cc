@@ -9,11 +9,11 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr const char* kPages =
-    "/healthz  whether the process lives\n"
-    "/readyz   whether its store answers and it hands out jobs\n"
-    "/metrics  numbers, in Prometheus' text format\n";
+    "/healthz  whether the process is alive\n"
+    "/readyz   whether the store answers and jobs are handed out\n"
+    "/metrics  metrics in the Prometheus text format\n";
 
-// What others call this machine by: Prometheus sends the name that it connects to.
+// Names of this machine for others: Prometheus sends the name that it connects to.
 std::vector<std::string> names_of_machine() {
   const std::string name = host_name();
   return {name, name.substr(0, name.find('.'))};
@@ -92,11 +92,11 @@ void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder respo
   if (path == "/readyz") {
     if (ready_) return responder.send({.body = "ready\n"});
     return responder.send(
-        {.status = 503, .body = "not ready: starting, or the store is away or has no room\n"});
+        {.status = 503, .body = "not ready: starting, or the store is unreachable or full\n"});
   }
   if (path != "/metrics")
     return responder.send(
-        {.status = 404, .body = "no such page; there are\n" + std::string{kPages}});
+        {.status = 404, .body = "no such page; the pages are\n" + std::string{kPages}});
   if (!asked_.put(std::move(responder)))
     return responder.send({.status = 503, .body = "too many requests, try again\n"});
 }

@@ -14,16 +14,15 @@
 
 namespace carillon::jobtracker {
 
-// A counter (its name ends in "_total") or gauge.
+// A counter (its name ends in "_total") or a gauge.
 using NamedNumber = std::pair<std::string, std::int64_t>;
 
-// The pages for whoever operates a job tracker: /healthz (the process lives), /readyz (its store
-// answers and it hands out jobs), /metrics (Prometheus' text format), and / with a list of them.
-// What xxl-job executors call goes on to `xxl`, if there is one.
-// They answer from the moment this is opened, to requests that call the machine by an address or
-// by its own name.
+// The pages for operators: /healthz (the process is alive), /readyz (the store answers and jobs are
+// handed out), /metrics (Prometheus text format), and / with a list of them. Calls of xxl-job
+// executors go to `xxl`, if it is set. The pages are served from the start, to requests that name
+// the machine by an address or by its own name.
 //
-// Thread: the loop's; `metrics` is called on it.
+// Thread: the loop; `metrics` is called on it.
 class OperationsPages {
  public:
   static Result<std::unique_ptr<OperationsPages>> open(
@@ -32,7 +31,7 @@ class OperationsPages {
   ~OperationsPages();
 
   void set_ready(bool ready) { ready_ = ready; }
-  // Where it listens, with the port that was taken.
+  // Its address, with the actual port.
   const std::string& url() const { return server_->url(); }
 
  private:
@@ -48,7 +47,7 @@ class OperationsPages {
   std::unique_ptr<net::HttpServer> server_;
 };
 
-// The numbers as Prometheus reads them, each named "carillon_...".
+// The numbers in the Prometheus text format, each with a name "carillon_...".
 std::string to_prometheus_text(const std::vector<NamedNumber>& numbers);
 
 }  // namespace carillon::jobtracker

@@ -22,13 +22,13 @@ constexpr std::size_t kWaitingMax = 4096;
 constexpr std::size_t kWaitingBytesMax = 128 * 1024 * 1024;
 constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
-// Of the calls that manage jobs.
+// Code of a management call that is rejected for overload.
 constexpr std::int64_t kTooManyRequests = 502;
 const std::string kManaged = "Success";
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
-// Clients put the path behind an address that may end in a slash.
+// Clients append the path to an address that may end in a slash.
 std::string with_single_slashes(std::string_view path) {
   std::string single;
   for (const char c : path) {
@@ -38,7 +38,7 @@ std::string with_single_slashes(std::string_view path) {
 }
 
 std::optional<std::string> path_below_root(std::string_view target) {
-  // With a slash at the end, so that "/api" alone is an empty path.
+  // With a trailing slash, so that "/api" alone is an empty path.
   const std::string path =
       with_single_slashes(std::string{target.substr(0, target.find('?'))} + '/');
   for (const std::string_view root : {kRoot, kOldRoot}) {
@@ -89,13 +89,13 @@ Status check_app_name(const std::string& name) {
                kFurther.find(c) != kFurther.npos;
       });
   if (is_fine) return {};
-  return refused("registryKey is no app name: 1 to 64 letters, digits, '.', '_' and '-'");
+  return refused("registryKey is not an app name: use 1 to 64 letters, digits, '.', '_' and '-'");
 }
 
 Status check_address(const std::string& address) {
   if (address.size() > kAddressBytesMax || !is_printable_utf8(address))
     return refused("registryValue is longer than " + std::to_string(kAddressBytesMax) +
-                   " bytes or holds control characters");
+                   " bytes or contains control characters");
   const net::HttpUrl url = CARILLON_TRY(net::parse_http_url(address));
   if (net::is_metadata_address(url.host))
     return refused("registryValue '" + address +
@@ -105,7 +105,7 @@ Status check_address(const std::string& address) {
 
 }  // namespace
 
-// Given back when the request was answered.
+// Released when the request was answered.
 struct XxlAdmin::Room {
   Room(std::shared_ptr<std::atomic<std::size_t>> its_bytes, std::size_t its_size)
       : bytes(std::move(its_bytes)), size(its_size) {
@@ -154,10 +154,10 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
                   .room = std::make_shared<Room>(bytes_, call.body.size()),
                   .responder = responder};
   if (*bytes_ > kWaitingBytesMax || !waiting_.put(std::move(waiting)))
-    return refuse("too many requests wait to be stored (slow down)");
+    return refuse("too many requests are waiting to be stored (slow down)");
 }
 
-// The texts and their order are xxl-job's own, where it has one.
+// The texts and their order equal xxl-job's, where it has one.
 std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
                                                 std::string_view path) const {
   if (call.method != "POST") return "invalid request, HttpMethod not support.";
@@ -166,7 +166,7 @@ std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
   if (path.empty()) return "invalid request, uri-mapping empty.";
   if (is_blank(call.body)) return "invalid request, requestBody empty.";
   if (!config_.closed.empty()) return config_.closed;
-  // Who names an app may have its token, which the loop knows.
+  // A caller that names an app may have its token, which only the loop knows.
   const bool may_be_let_in = config_.tokens.empty() || has_common_token(call) ||
                              !header(call, wire::xxl::kAppNameHeader).empty();
   if (may_be_let_in) return std::nullopt;
@@ -184,7 +184,7 @@ bool XxlAdmin::may_speak_for(const Caller& caller, const std::string& app_name) 
   if (caller.has_common_token) return true;
   const std::string token = desk_.token_of(app_name);
   if (!token.empty()) return is_same_secret(caller.token, token);
-  // Who was let in by the token of an app speaks for that one only.
+  // A caller with an app's token may act only for that app.
   return config_.tokens.empty() &&
          (caller.app_name == app_name || desk_.token_of(caller.app_name).empty());
 }
@@ -211,9 +211,10 @@ std::optional<std::string> XxlAdmin::refusal_of(Waiting& waiting) {
       std::erase_if(std::get<ExecutorResults>(*request).results,
                     [&](const auto& one) { return !may_end(caller, one.log_id); });
   if (foreign > 0)
-    false_claims_.add(waiting.peer, std::to_string(foreign) +
-                                        " results of a callback are of runs of another app: its "
-                                        "access token is needed");
+    false_claims_.add(
+        waiting.peer,
+        std::to_string(foreign) +
+            " results of a callback belong to runs of another app, whose access token is needed");
   return std::nullopt;
 }
 
@@ -225,10 +226,10 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   if (path == "callback") {
     auto list = wire::xxl::read_results(call.body);
     if (!list.ok()) return unreadable(list.error());
-    // The others of the request count: whoever sent them may not send them again.
+    // The other results of the request count, because the executor may not send them again.
     if (list.value().refused > 0)
       refusals_.add(call.peer, std::to_string(list.value().refused) +
-                                   " results of a callback make no sense: " + list.value().why);
+                                   " results of a callback are invalid: " + list.value().why);
     if (list.value().results.empty()) return std::optional<Request>{};
     return std::optional<Request>{ExecutorResults{.results = std::move(list.value().results)}};
   }
@@ -247,7 +248,7 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   wire::xxl::Registration& registration = read.value();
   if (registration.group.empty() || registration.app_name.empty() || registration.address.empty())
     return refused("Illegal Argument.");
-  // Admins register among themselves by the same call.
+  // xxl-job admins register among themselves with the same call.
   if (registration.group != "EXECUTOR") return std::optional<Request>{};
   CARILLON_TRY(check_app_name(registration.app_name));
   CARILLON_TRY(check_address(registration.address));

@@ -22,37 +22,36 @@
 namespace carillon::jobtracker {
 
 struct XxlAdminConfig {
-  std::vector<std::string>
-      tokens{};          // a request has to carry one of them; empty: none is asked for
-  std::string closed{};  // why nobody is let in; empty: they are
+  std::vector<std::string> tokens{};  // a request needs one of them; empty: no token is needed
+  std::string closed{};               // why all requests are rejected; empty: they are accepted
 };
 
-// What xxl-job's executors call: /api/registry, /api/registryRemove and /api/callback, also under
-// /xxl-job-admin, in all dialects; and addJob, updateJob, removeJob, startJob, stopJob and
-// triggerJob of dialect D. The answer is JSON with a code, under HTTP status 200 whatever
-// it says, because that is how they read it. A request is answered when what it says is stored;
-// while there is nobody to store it, it waits.
+// The endpoints of an xxl-job admin for executors: /api/registry, /api/registryRemove and
+// /api/callback, also under /xxl-job-admin, in all dialects; and addJob, updateJob, removeJob,
+// startJob, stopJob and triggerJob of dialect D. The answer is JSON with a code, always under HTTP
+// status 200, because executors expect that. A request is answered when its data is stored. While
+// no session can store it, it waits.
 //
-// Who names an app (as in dialect D) may come with the token of that app instead of a common one,
-// and speaks for no other app then. An app that has a token is spoken for with that, or with a
-// common one. A result of a run that somebody may not speak for is as one of nobody's run.
+// A request that names an app (dialect D) may carry that app's token instead of a common one; then
+// it may act only for that app. An app with its own token accepts that token or a common one. A
+// result of a run that the caller may not report counts as a result of an unknown run.
 //
-// Whatever is wrong with a request is answered and logged. What waits is bounded.
+// Each bad request is answered and logged. The number of waiting requests is limited.
 //
-// Thread: call() the HTTP server's, all else the loop's.
+// Thread: call() on the HTTP server's thread, all else on the loop.
 class XxlAdmin {
  public:
-  // Who does what is asked for; called on the loop.
+  // The callbacks that process requests; called on the loop.
   struct Desk {
     std::function<void(ExecutorRequest request, OnStored done)> take;
     std::function<void(ManageJob call, OnManaged done)> manage;
-    // The token of an app's own; empty: it has none.
+    // The app's own token; empty: none.
     std::function<std::string(const std::string& app_name)> token_of;
-    // Whose run this may be; none: nobody's.
+    // The apps that this run may belong to; none: it is unknown.
     std::function<std::vector<std::string>(std::int64_t log_id)> apps_of_run;
   };
 
-  // Of a request.
+  // Largest body of a request.
   static constexpr std::size_t kBodyMax = 5 * 1024 * 1024;
 
   // Whether a request to this target is for an xxl-job admin.
@@ -60,7 +59,7 @@ class XxlAdmin {
 
   // The references must outlive it.
   XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, Desk desk);
-  // Requires: nobody calls any more.
+  // Requires: no call is in progress.
   ~XxlAdmin();
   XxlAdmin(const XxlAdmin&) = delete;
   XxlAdmin& operator=(const XxlAdmin&) = delete;
@@ -69,16 +68,16 @@ class XxlAdmin {
 
   void call(const net::HttpCall& call, const net::HttpResponder& responder);
 
-  // Whether there is somebody to store what comes.
+  // Whether a session accepts requests.
   void set_open(bool is_open);
 
  private:
-  // Room that the requests which wait take.
+  // Limits for waiting requests.
   struct Room;
-  // Who asks, by the headers.
+  // The caller, by the headers.
   struct Caller {
     bool has_common_token = false;
-    std::string app_name{};  // empty: none is named
+    std::string app_name{};  // empty: no app is named
     std::string token{};
   };
   using Request = std::variant<ExecutorRequest, ManageJob>;
@@ -94,17 +93,17 @@ class XxlAdmin {
   bool has_common_token(const net::HttpCall& call) const;
   bool may_speak_for(const Caller& caller, const std::string& app_name) const;
   bool may_end(const Caller& caller, std::int64_t log_id) const;
-  // Why nothing of it is taken. What the caller may not say is taken out of it.
+  // Why the whole request is rejected, if it is. Removes results that the caller may not report.
   std::optional<std::string> refusal_of(Waiting& waiting);
-  // What to hand to the loop; nothing where the answer is a success without it.
+  // The request for the loop. None if it is successful without the loop.
   Result<std::optional<Request>> read(const net::HttpCall& call, std::string_view path);
   void hand_over();
 
   const XxlAdminConfig config_;
   EventLoop& loop_;
   const Desk desk_;
-  net::RefusalLog refusals_;      // of the HTTP server's thread
-  net::RefusalLog false_claims_;  // of the loop
+  net::RefusalLog refusals_;      // on the HTTP server's thread
+  net::RefusalLog false_claims_;  // on the loop
   std::shared_ptr<std::atomic<std::size_t>> bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
   Mailbox<Waiting> waiting_;
   bool is_open_ = false;

@@ -9,10 +9,10 @@
 namespace carillon::jobtracker {
 namespace {
 
-// A job that moves while it is acted on is looked for again, so often at most.
+// Most look-ups of a job that moves during an action.
 constexpr int kLooksMax = 5;
-constexpr std::size_t kActBytes = 1'000;  // what one takes besides its message
-constexpr const char* kInQuarantine = " is in quarantine, and does not run until it is resumed";
+constexpr std::size_t kActBytes = 1'000;  // size of an action besides its message
+constexpr const char* kInQuarantine = " is in quarantine and does not run until it is resumed";
 
 std::string word(wire::Verb verb) {
   switch (verb) {
@@ -27,12 +27,12 @@ std::string word(wire::Verb verb) {
     case wire::Verb::kKill:
       return "told to stop";
     case wire::Verb::kSetScript:
-      return "has another script";
+      return "now has another script";
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
     case wire::Verb::kRemoveGroup:
-      break;  // Are about no job.
+      break;  // Not about a job.
   }
   return {};
 }
@@ -41,22 +41,22 @@ bool stops(const wire::Act& act) {
   return act.verb == wire::Verb::kCancel || act.verb == wire::Verb::kKill;
 }
 
-// What was asked for, just now.
+// Whether this request, and not an earlier one, made the change.
 bool has_changed(const RequestOutcome& outcome, const Error* refused) {
   return refused == nullptr && !outcome.answered_before &&
          outcome.outcomes.front().kind == OutcomeKind::kDone;
 }
 
-// Whether its run is another than the job's others.
+// Whether its run differs from other runs of the job.
 bool changes_run(const wire::Act& act) { return act.payload || !act.addresses.empty(); }
 
-// The job of one run that gets another payload, or other executors.
+// The spec for one run with another payload or other executors.
 Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
   if (act.payload) spec.payload = *act.payload;
   if (!act.addresses.empty()) spec.push.addresses = act.addresses;
-  // What is triggered misses no time; older rows may have it all the same.
+  // A triggered run cannot be missed; older rows may have a misfire policy.
   if (spec.schedule.kind == ScheduleKind::kManual) spec.misfire = {};
-  spec.task_id.clear();  // One that was made is none that may be chosen, and a row has none.
+  spec.task_id.clear();  // A generated task id cannot be chosen, and rows do not have it.
   CARILLON_TRY(spec.validate());
   return wire::encode_spec_of_row(spec);
 }
@@ -92,7 +92,7 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
     return refuse(pending, room.error().code, room.error().message);
   }
   if (act.task_id.empty() && !act.job_id)
-    return refuse(pending, ErrorCode::kInvalidArgument, "name a task id or a job id");
+    return refuse(pending, ErrorCode::kInvalidArgument, "a task id or a job id is required");
   if (!act.task_id.empty()) {
     const Group* group = catalog_.group(act.group);
     if (group == nullptr)
@@ -112,8 +112,7 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
 
 void ActIntake::look_again(const PendingPtr& pending) {
   if (++pending->looks > kLooksMax) {
-    return decline(pending, ErrorCode::kConflict,
-                   pending->name() + " is changing too fast, try again");
+    return decline(pending, ErrorCode::kConflict, pending->name() + " is being changed, try again");
   }
   Find question{
       .group = pending->group, .task_id = pending->act.task_id, .job_id = pending->act.job_id};
@@ -129,10 +128,10 @@ void ActIntake::refuse(const PendingPtr& pending, ErrorCode code, std::string me
   clients_.answer(pending->asker, wire::ErrorReply{Error{code, std::move(message)}});
 }
 
-// What is refused now may have been done when it was sent for the first time: the store knows.
+// A request that is rejected now may have succeeded when it was first sent: the store knows.
 void ActIntake::decline(const PendingPtr& pending, ErrorCode code, std::string message) {
   const wire::ErrorReply reply{Error{code, std::move(message)}};
-  pending->act.payload.reset();  // Nobody counts it any more.
+  pending->act.payload.reset();  // The payload is not counted any more.
   NumberedRequest number{.client = pending->act.request.client,
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = reply})};
@@ -150,7 +149,7 @@ void ActIntake::answer_first(const PendingPtr& pending, const RequestOutcome& ou
   for (const Outcome& one : outcome.outcomes) {
     if (one.kind == OutcomeKind::kDone) continue;
     return refuse(pending, ErrorCode::kConflict,
-                  pending->name() + " has just changed its state, look again");
+                  pending->name() + " has just changed its state, check it again");
   }
   auto first = wire::decode(outcome.answer);
   const bool is_answer = !outcome.answer.empty() && first.ok() &&
@@ -158,7 +157,7 @@ void ActIntake::answer_first(const PendingPtr& pending, const RequestOutcome& ou
                           std::holds_alternative<wire::ErrorReply>(first.value().message));
   if (!is_answer) {
     return refuse(pending, ErrorCode::kConflict,
-                  "this request's number was used before, for something else");
+                  "this request's number was already used for another request");
   }
   clients_.answer(pending->asker, std::move(first.value().message));
 }
@@ -170,7 +169,7 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = acted})};
   const std::size_t bytes = pending->bytes + kActBytes;
-  batcher_.hold_bytes(bytes);  // It may have to wait for another change.
+  batcher_.hold_bytes(bytes);  // It may wait for another change.
   return {.number = std::move(number),
           .on_request = [this, pending, acted, bytes](const RequestOutcome& outcome,
                                                       const Error* refused) {
@@ -186,7 +185,7 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
             for (const Outcome& one : outcome.outcomes) {
               if (one.kind == OutcomeKind::kDone) continue;
               return refuse(pending, ErrorCode::kConflict,
-                            pending->name() + " has just changed its state, look again");
+                            pending->name() + " has just changed its state, check it again");
             }
             clients_.answer(pending->asker, acted);
           }};
@@ -225,7 +224,7 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
                         answer = std::move(request.on_request)](const RequestOutcome& outcome,
                                                                 const Error* refused) {
     if (refused == nullptr && !outcome.answered_before) {
-      // Whatever runs by now, also what was claimed after the cancel was asked for.
+      // All current runs, including those that were claimed after the request.
       const std::set<JobId>& runs = catalog_.outliving(group, task_id);
       stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
     }
@@ -234,7 +233,7 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
   definitions_.remove(definition.row.id, "the job was cancelled", std::move(request));
 }
 
-// Runs that begin from now on have it, also those that wait for their retry.
+// Runs that start from now on use it, retries included.
 void ActIntake::set_script(const PendingPtr& pending, ActiveDefinition& definition) {
   const std::int64_t version = pending->act.script_version;
   Result<Run> script = changed_script(definition.spec, pending->act, clock_.now());
@@ -263,10 +262,11 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
   }
   if (definition.spec.overlap == Overlap::kSkip && catalog_.is_running(definition) &&
       !pending->act.force) {
-    return decline(pending, ErrorCode::kConflict,
-                   pending->name() + " is running already (job " +
-                       std::to_string(catalog_.runs(definition).front().value) +
-                       ") and its overlap rule is skip (trigger it with --force to run it beside)");
+    return decline(
+        pending, ErrorCode::kConflict,
+        pending->name() + " is already running (job " +
+            std::to_string(catalog_.runs(definition).front().value) +
+            ") and its overlap rule is skip (use --force to start another run beside it)");
   }
   std::string spec;
   if (changes_run(pending->act)) {
@@ -312,7 +312,7 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
 void ActIntake::decline_run_that_waits(const PendingPtr& pending, const FindAnswer& found) {
   decline(pending, ErrorCode::kInvalidArgument,
           pending->name() + " is a run of task '" + found.waiting->task_id +
-              "' that waits (name the task id)");
+              "' that is waiting (give the task id instead)");
 }
 
 void ActIntake::decline_unknown(const PendingPtr& pending) {
@@ -345,7 +345,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       if (is_quarantined(job))
         return decline(pending, ErrorCode::kConflict, pending->name() + kInQuarantine);
       if (job.suspended)
-        return decline(pending, ErrorCode::kConflict, pending->name() + " is suspended already");
+        return decline(pending, ErrorCode::kConflict, pending->name() + " is already suspended");
       change.to = job;
       change.to->suspended = true;
       change.to->delayed = true;
@@ -357,7 +357,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       change.to->suspended = false;
       if (is_quarantined(job)) {
         change.to->lost = 0;
-        change.to->not_before = now;  // It has run: no deadline holds.
+        change.to->not_before = now;  // It has run: no deadline applies.
       } else if (!was_tried(job) && due_time(job) > now) {
         set_back(*change.to, due_time(job) - now, now);
       }
@@ -394,7 +394,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     case wire::Verb::kRemoveGroup:
       return;
   }
-  if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
+  if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is being claimed.
   const TimeHold hold = definitions_.hold_time(job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
@@ -406,7 +406,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     if (job.delayed) definitions_.release_promotion();
     if (!job.delayed && outcome.answered_before) sink_.release(job.id);
     const bool was_left = refused != nullptr || outcome.answered_before;
-    // As it is by now: what it was asked for first may have changed it meanwhile.
+    // Reads the row again: the request may have changed it.
     if (was_left && !job.delayed) sink_.reload(job.group);
     answer(outcome, refused);
   };

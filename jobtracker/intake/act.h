@@ -20,31 +20,33 @@
 
 namespace carillon::jobtracker {
 
-// Does what people do to jobs, and answers when it is on disk.
+// Executes actions on jobs (cancel, suspend, resume, trigger, kill), and answers when the change is
+// on disk.
 //
 // A task id means the definition of that name where there is one, otherwise the one job that has
 // it; a job id means one job. Runs of a definition that wait are acted on by its task id only.
 //
-//           a definition               a job that waits           a job that executes
-//   cancel  goes, with all that waits  ends, with a row in the    is not tried again, and its run
-//           of it; its runs are told   log                        is told to stop
-//           to stop
-//   suspend fires no more; what waits  waits until it is resumed  refused; claimed ahead and not
-//           of it goes                                            sent yet, it goes back suspended
-//   resume  fires again, from now on   is due as it was           refused
-//   trigger gets one run more, now     runs next, at the best     refused
+//           a definition               a waiting job              an executing job
+//   cancel  removed with its waiting   ends, with a row in the    is not retried, and its run gets
+//           runs; its runs get a stop  log                        a stop request
+//           request
+//   suspend stops firing; waiting      waits until it is resumed  rejected; if it was claimed ahead
+//           fires are removed                                     and not sent, it is requeued as
+//                                                                 suspended
+//   resume  fires again from now on    is due as before           rejected
+//   trigger gets one more run now      runs next, at the best     rejected
 //                                      priority
-//   kill    its runs are told to stop, refused, but where it      as cancel
-//           or not tried again         waits for its next try: as
-//                                      cancel
+//   kill    its runs get a stop        rejected; if it waits for  as cancel
+//           request; waiting retries   a retry: as cancel
+//           end
 //
-// What is in quarantine can only be resumed or cancelled.
+// A job in quarantine can only be resumed or cancelled.
 //
-// Each is one numbered request: sent again it is answered as the first time, also when by now it
-// would be refused. What is claimed, or ends, between the look at the row and the change is a
-// conflict of the store, and nothing has happened; what is just being claimed is looked at again.
-// The row is held back from the dispatcher meanwhile. Who runs the job is told to stop after the
-// commit (run_stops.h).
+// Each action is one numbered request: a resend gets the first answer, even if it would be rejected
+// by now. If the row is claimed or ends between the look-up and the change, the store reports a
+// conflict, and nothing has happened. A row that is being claimed is looked up again. The
+// dispatcher does not use the row during the action. The stop request is sent after the commit
+// (run_stops.h).
 //
 // Thread: the loop.
 class ActIntake {
@@ -54,7 +56,7 @@ class ActIntake {
             JobSink& sink, FeedbackSink& feedback, ClientLink& clients, RunStops& stops,
             IdSource& ids, SchedulingClock& clock);
 
-  // `bytes`: of its frame.
+  // `bytes`: size of its frame.
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
 
  private:
@@ -94,7 +96,7 @@ class ActIntake {
                 const std::vector<WaitingJob>& waits, JobId made);
   void was_ended(const Operation& operation, const std::string& how);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);
-  // As refuse(), unless this is a resend of a request that was answered before.
+  // Like refuse(), except for a resend of a request that was answered before.
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);
   void decline_run_that_waits(const PendingPtr& pending, const FindAnswer& found);
   void decline_unknown(const PendingPtr& pending);

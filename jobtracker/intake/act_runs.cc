@@ -1,4 +1,4 @@
-// What acts do with runs: they are told to stop, and not tried again.
+// Actions on runs: stop requests, and the end of waiting retries.
 #include <algorithm>
 #include <utility>
 
@@ -7,13 +7,13 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::int64_t kRetriesMax = 10'000;  // that one kill ends
+constexpr std::int64_t kRetriesMax = 10'000;  // ended by one kill
 
 std::string some(const std::string& name, std::size_t runs) {
   return runs == 1 ? name : std::to_string(runs) + " runs of " + name;
 }
 
-// What is said of it.
+// The text of the answer.
 std::string what_ends(const std::string& name, std::size_t sent, std::size_t retries) {
   std::string text;
   if (sent > 0) {
@@ -23,13 +23,12 @@ std::string what_ends(const std::string& name, std::size_t sent, std::size_t ret
   if (retries == 0) return text;
   if (!text.empty()) text += "; ";
   return text + some(name, retries) +
-         (retries == 1 ? " was to be tried again and is not"
-                       : " were to be tried again and are not");
+         (retries == 1 ? " will not be retried" : " will not be retried");
 }
 
 }  // namespace
 
-// Its runs are told to stop, and those that wait to be tried again end.
+// Its runs get a stop request, and its waiting retries end.
 void ActIntake::kill_definition(const PendingPtr& pending, const ActiveDefinition& definition) {
   const DefinitionId id = definition.row.id;
   const auto end = [this, pending, id](const std::vector<WaitingJob>& retries) {
@@ -40,7 +39,7 @@ void ActIntake::kill_definition(const PendingPtr& pending, const ActiveDefinitio
     const std::vector<CancelExecuting> at_work = sent_of(runs);
     if (!at_work.empty() || !retries.empty()) return end_runs(pending, at_work, retries, {});
     decline(pending, ErrorCode::kConflict,
-            what + ", its run is just being handed out or ends (try again)");
+            what + "; its run is just starting or ending (try again)");
   };
   const auto waits = [this](const auto& run) { return executing_.find(run.first) == nullptr; };
   if (std::none_of(definition.running.begin(), definition.running.end(), waits)) return end({});
@@ -55,7 +54,7 @@ void ActIntake::kill_definition(const PendingPtr& pending, const ActiveDefinitio
   });
 }
 
-// And is not about to begin, or to end otherwise.
+// And is not being claimed or ended otherwise.
 bool ActIntake::waits_for_retry(const WaitingJob& job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_changing =
@@ -64,8 +63,8 @@ bool ActIntake::waits_for_retry(const WaitingJob& job) {
   return was_tried(job) && !is_changing && executing_.find(job.id) == nullptr;
 }
 
-// A job is cancelled or killed: it, and what runs of the task that it bears the name of. A kill
-// ends what has run, and leaves what waits for its first time.
+// Cancels or kills a job, and running jobs of a task with its name. A kill ends retries, and keeps
+// jobs that have never run.
 void ActIntake::stop_job(const PendingPtr& pending, const FindAnswer& found) {
   const bool kills = pending->act.verb == wire::Verb::kKill;
   std::vector<CancelExecuting> runs = outliving_of(*pending);
@@ -81,7 +80,7 @@ void ActIntake::stop_job(const PendingPtr& pending, const FindAnswer& found) {
     if (ends && is_moving) return look_again(pending);
     if (!ends && runs.empty()) {
       return decline(pending, ErrorCode::kConflict,
-                     pending->name() + " is not executing, it waits (cancel it instead)");
+                     pending->name() + " is waiting, not executing (cancel it instead)");
     }
     if (ends) waits.push_back(*found.waiting);
     if (ends) job = found.waiting->id;
@@ -103,17 +102,17 @@ void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& 
   if (pending->act.verb == wire::Verb::kSuspend && is_unsent && !job.job.definition)
     return suspend_unsent(pending, *entry);
   decline(pending, ErrorCode::kConflict,
-          pending->name() + " is executing, it can only be cancelled or killed");
+          pending->name() + " is executing and can only be cancelled or killed");
 }
 
-// Of the task: runs of a definition that was replaced or removed, which go on.
+// Runs of the task whose definition was replaced or removed; they continue.
 std::vector<CancelExecuting> ActIntake::outliving_of(const Pending& pending) {
   if (pending.act.job_id) return {};
   const std::set<JobId>& runs = catalog_.outliving(pending.group, pending.act.task_id);
   return sent_of({runs.begin(), runs.end()});
 }
 
-// It was claimed ahead of its time: given back and suspended in one step, it is never sent.
+// It was claimed ahead of its time: one operation requeues and suspends it, so it is never sent.
 void ActIntake::suspend_unsent(const PendingPtr& pending, Executing& entry) {
   WaitingJob suspended = entry.row.job;
   suspended.delayed = true;
@@ -155,7 +154,7 @@ std::vector<CancelExecuting> ActIntake::sent_of(const std::vector<JobId>& jobs) 
   return runs;
 }
 
-// What waits is held back meanwhile, as by any act.
+// Waiting jobs are held during the action.
 void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
                          const std::vector<WaitingJob>& waits, JobId made) {
   const bool kills = pending->act.verb == wire::Verb::kKill;

@@ -44,12 +44,12 @@ void RunStops::stop_void(DefinitionId id) {
   std::vector<JobId> ahead;
   for (const JobId job : executing_.of_definition(id)) {
     const Executing& entry = *executing_.find(job);
-    // Who is not there may have begun it when it comes back, and is told then if it has not.
+    // A task tracker that is away may have started it; it gets a stop request when it returns.
     const bool is_ahead = is_early(entry) && workers_.find(entry.row.session) != nullptr;
     if (catalog_.is_void(entry.row) && (entry.phase == Phase::kHeld || is_ahead))
       ahead.push_back(job);
   }
-  stop_runs(ahead, "called off before it was started");
+  stop_runs(ahead, "cancelled before it started");
 }
 
 void RunStops::stop_again(const std::vector<wire::Held>& holding) {
@@ -72,7 +72,7 @@ void RunStops::stop_stale(const Worker& worker, const std::vector<wire::Held>& h
     const Executing* entry = executing_.find(one.id.job_id, one.id.attempt);
     const bool is_its = entry != nullptr && entry->row.session == worker.session;
     if (reason == nullptr || is_its) continue;
-    // Sent again with the next list, if it is lost.
+    // If it is lost, it is sent again with the next list.
     (void)link_.send(worker, wire::Message{wire::Kill{.jobs = {one.id}, .reason = *reason}});
   }
 }
@@ -90,7 +90,7 @@ void RunStops::stop_runs(const std::vector<JobId>& jobs, const std::string& reas
       if (worker == nullptr) continue;  // Recovery ends it.
       if (!link_.send(*worker, wire::Message{wire::Kill{.jobs = {{id, entry->row.job.attempt}},
                                                         .reason = reason}})) {
-        continue;  // It is gone, or will be told again when it registers.
+        continue;  // It has left, or gets the request again when it registers.
       }
     }
   }

@@ -16,9 +16,9 @@
 
 namespace carillon::jobtracker {
 
-// Tells task trackers to stop runs that are not wanted any more: once that is on disk, and again
-// when one registers, as that word may be lost. So is whoever still has a run though it was taken
-// for dead, as soon as it says so.
+// Sends stop requests to task trackers for cancelled runs: after the commit, and again when a task
+// tracker registers, because the message may be lost. A task tracker that was declared dead and
+// still has such a run gets the stop request when it reports the run.
 //
 // Thread: the loop.
 class RunStops {
@@ -26,27 +26,27 @@ class RunStops {
   RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers, TakeBack& ends,
            Batcher& batcher, WorkerLink& link, const SchedulingClock& clock);
 
-  // These are cancelled, on disk.
+  // The cancellation of these jobs is on disk.
   void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
-  // As of RunStopper.
+  // See RunStopper.
   void stop_runs_of(DefinitionId id, const std::string& reason);
-  // Fires of the definition, or all of its runs, are void now: what was not sent, or before its
-  // time, does not begin.
+  // Fires of the definition, or all of its runs, are void: runs that were not sent, or were sent
+  // ahead of their time, do not start.
   void stop_void(DefinitionId id);
   void call_off(JobId id, const std::string& reason) { called_off_.add(id, reason); }
-  // A worker that registers says what it holds.
+  // A registering worker lists the runs that it holds.
   void stop_again(const std::vector<wire::Held>& holding);
-  // A worker says what it holds: what was called off is to stop though it is not known to run
-  // there.
+  // A worker lists the runs that it holds. Cancelled ones get a stop request even if they are not
+  // known to run there.
   void stop_stale(const Worker& worker, const std::vector<wire::Held>& holding);
 
   CalledOff take_called_off() { return std::exchange(called_off_, {}); }
-  // What the session before called off; before the first message.
+  // Inherits the cancelled jobs of the previous session. Requires: no message was processed.
   void go_on_from(CalledOff called_off) { called_off_ = std::move(called_off); }
   Sizes sizes() const { return {{"called_off", called_off_.size()}}; }
 
  private:
-  // Handed out before its time, it has not begun.
+  // Whether it was sent ahead of its time and has not started.
   bool is_early(const Executing& entry) const {
     return entry.phase == Phase::kSent && clock_.steady_now() < entry.early_until;
   }

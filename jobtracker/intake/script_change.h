@@ -6,8 +6,8 @@
 
 namespace carillon::jobtracker {
 
-// The script that such a job has after kSetScript. kConflict: it runs none. kInvalidArgument: it
-// cannot be that one, or its version is no time before `now`.
+// The script of this job after kSetScript. Errors: kConflict if it runs no script. kInvalidArgument
+// if it cannot run this script, or its version is not before `now`.
 //
 // Thread: any.
 Result<Run> changed_script(JobSpec spec, const wire::Act& act, WallTime now);

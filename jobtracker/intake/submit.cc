@@ -14,11 +14,11 @@
 namespace carillon::jobtracker {
 namespace {
 
-// A message with more jobs than this is a bulk load, and waits for single ones.
+// A message with more jobs is a bulk load, and waits for single jobs.
 constexpr std::size_t kBulk = 20;
 constexpr const char* kReplaced = "replaced by a newer submission";
 
-// It has no run before somebody resumes it.
+// It does not run before it is resumed.
 void hold_back(AddDefinition& operation, DefinitionState hold) {
   operation.definition.state = hold;
   operation.definition.generated_through = operation.definition.created_at;
@@ -30,28 +30,28 @@ void hold_back(AddDefinition& operation, DefinitionState hold) {
 
 struct SubmitIntake::Pending {
   Asker asker{};
-  std::size_t bytes = 0;  // held until its operations are posted
+  std::size_t bytes = 0;  // counted until its operations are posted
   wire::RequestNumber request{};
   std::vector<JobSpec> jobs{};
   bool is_suspended = false;
   wire::Submitted reply{};
   std::vector<Operation> operations{};
-  std::vector<std::size_t> answer_of{};                          // operation -> answer
+  std::vector<std::size_t> answer_of{};                          // maps operations to answers
   std::unordered_map<std::size_t, NewDefinition> definitions{};  // by operation
-  std::size_t definition_bytes = 0;                              // of those
+  std::size_t definition_bytes = 0;                              // sum over these
   std::size_t next_group = 0;
   std::size_t next_replaced = 0;
   std::unordered_map<std::size_t, ChangeWaiting> replaced{};  // by answer
-  std::vector<ChangeDefinition> removals{};                   // under way
-  std::unordered_set<std::size_t> replacing{};                // answers
+  std::vector<ChangeDefinition> removals{};                   // in progress
+  std::unordered_set<std::size_t> replacing{};                // answers of jobs that replace others
   std::optional<JobId> claimed{};                             // before it was stored
-  std::vector<std::size_t> with_children{};                   // answers, definitions only
+  std::vector<std::size_t> with_children{};  // answers of definitions with children
   ChildGraph::Foreign foreign_children{};
-  // By lower-case group and task id, once somebody asks for it.
+  // By lower-case group and task id; built on first use.
   std::optional<std::set<std::pair<std::string, std::string>>> defined{};
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
-  // Before the child's parent in its message, or after it.
+  // Anywhere in the parent's message.
   bool defines(const Child& child) {
     if (!defined) note_defined();
     return defined->contains({lower_ascii(child.group), child.task_id});
@@ -72,8 +72,8 @@ struct SubmitIntake::Pending {
     return !is_rejected(index) && jobs[index].replace_on_exist &&
            !reply.answers[index].task_id.empty();
   }
-  // How the job is held that is to be replaced, a definition or one that waits: then its
-  // replacement is, until somebody resumes it.
+  // The state of the job to replace, if it is suspended or quarantined: its replacement then starts
+  // suspended.
   DefinitionState hold_of_replaced(std::size_t index, const ActiveDefinition* definition) const {
     if (!may_replace(index)) return DefinitionState::kActive;
     if (definition != nullptr)
@@ -83,7 +83,7 @@ struct SubmitIntake::Pending {
     return is_quarantined(found->second.from) ? DefinitionState::kQuarantined
                                               : DefinitionState::kSuspended;
   }
-  // How the job begins, whose predecessor is held so.
+  // The first state of a job whose predecessor had this state.
   DefinitionState hold_after(DefinitionState before) const {
     return is_suspended && !is_held(before) ? DefinitionState::kSuspended : before;
   }
@@ -91,8 +91,8 @@ struct SubmitIntake::Pending {
     if (!replacing.contains(index))
       return "(cancel it, or submit with --replace-on-exist, in JSON replace_on_exist)";
     if (replaced.contains(index) || taken.existing_definition)
-      return "(it has just changed its state: submit again)";
-    return "(a job that is executing is never replaced: cancel it, or wait)";
+      return "(its state has just changed; submit it again)";
+    return "(an executing job cannot be replaced; cancel it or wait)";
   }
   void spell_group(std::size_t index, const std::string& name) {
     jobs[index].group = name;
@@ -143,7 +143,7 @@ void SubmitIntake::submit(const Asker& asker, wire::Submit message, std::size_t 
   prepare(pending);
 }
 
-// All that can be said of a job before anything is made for it.
+// All checks that need no new rows.
 Status SubmitIntake::check(const JobSpec& spec) const {
   CARILLON_TRY(spec.validate());
   CARILLON_TRY(CompiledSchedule::compile(spec.schedule, clock_.now()));
@@ -166,14 +166,14 @@ void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
     if (is_named && !tasks.emplace(lower_ascii(spec.group), spec.task_id).second) {
       answer.status = wire::SubmitStatus::kDuplicate;
       pending->reject(i, "task id '" + spec.task_id +
-                             "' is named before in the same message (submit it when that one is "
+                             "' occurs earlier in the same message (submit it when that one is "
                              "answered)");
     }
   }
   make_groups(pending);
 }
 
-// A group is spelled as it was stored, whatever the case in which a job names it.
+// A group keeps its stored spelling, whatever case a job uses.
 void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
   while (pending->next_group < pending->jobs.size()) {
     const std::size_t index = pending->next_group;
@@ -196,7 +196,7 @@ void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
   if (!is_elsewhere(pending)) find_replaced(pending);
 }
 
-// What is submitted to executors without saying so is pushed. Only they run some scripts.
+// Jobs for executor groups are pushed by default. Only executors run some script languages.
 void SubmitIntake::choose_dispatch(Pending& pending) {
   for (std::size_t i = 0; i < pending.jobs.size(); ++i) {
     JobSpec& spec = pending.jobs[i];
@@ -207,9 +207,10 @@ void SubmitIntake::choose_dispatch(Pending& pending) {
     spec.dispatch = is_pushed ? Dispatch::kPush : Dispatch::kPull;
     const Status valid = spec.validate();
     if (valid.ok()) continue;
-    pending.reject(i, "group '" + spec.group + "' " +
-                          (is_pushed ? "is one of xxl-job executors" : "has no xxl-job executors") +
-                          ": " + valid.error().message);
+    pending.reject(
+        i, "group '" + spec.group + "' " +
+               (is_pushed ? "is a group of xxl-job executors" : "has no xxl-job executors") + ": " +
+               valid.error().message);
   }
 }
 
@@ -217,8 +218,7 @@ GroupId SubmitIntake::part_of(const std::string& group, const std::string& task_
   return catalog_.part(catalog_.group(group)->id, task_id);
 }
 
-// Where the job is to go; one without a task id goes where we like, as long as there is a place of
-// ours.
+// The partition of the job; a job without a task id goes to an owned partition, if there is one.
 GroupId SubmitIntake::place_of(const JobSpec& spec) const {
   if (!spec.task_id.empty()) return part_of(spec.group, spec.task_id);
   const auto parts = catalog_.parts_of(catalog_.group(spec.group)->id);
@@ -227,7 +227,7 @@ GroupId SubmitIntake::place_of(const JobSpec& spec) const {
   return ours == parts.end() ? parts.front() : *ours;
 }
 
-// True: some of the jobs are another job tracker's, and that was said.
+// True: some jobs belong to another job tracker, and the client was redirected.
 bool SubmitIntake::is_elsewhere(const std::shared_ptr<Pending>& pending) {
   if (ownership_.has_all()) return false;
   std::optional<GroupId> other;
@@ -253,8 +253,8 @@ bool SubmitIntake::is_elsewhere(const std::shared_ptr<Pending>& pending) {
   return true;
 }
 
-// But it may have been done as a whole when it was sent first: the store knows. The parts have
-// numbers of their own, so that this one is used up.
+// A first sending may have been accepted as a whole: the store knows. The divided messages have
+// their own numbers, so this number is used up.
 void SubmitIntake::say_in_parts(const std::shared_ptr<Pending>& pending,
                                 const wire::Elsewhere& said) {
   pending->jobs = {};
@@ -270,7 +270,7 @@ void SubmitIntake::say_in_parts(const std::shared_ptr<Pending>& pending,
                         {});
 }
 
-// One-shot jobs that are to be replaced are looked up first.
+// First looks up one-shot jobs to replace.
 void SubmitIntake::find_replaced(const std::shared_ptr<Pending>& pending) {
   while (pending->next_replaced < pending->jobs.size()) {
     const std::size_t index = pending->next_replaced++;
@@ -307,7 +307,7 @@ void SubmitIntake::read_children(const std::shared_ptr<Pending>& pending) {
   });
 }
 
-// True: a definition that is to be replaced is just being changed, and add() comes after that.
+// True: a definition to replace is being changed, and add() is called afterwards.
 bool SubmitIntake::waits_for_replaced(const std::shared_ptr<Pending>& pending) {
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->may_replace(i)) continue;
@@ -321,8 +321,8 @@ bool SubmitIntake::waits_for_replaced(const std::shared_ptr<Pending>& pending) {
   return false;
 }
 
-// In the same transaction as the new jobs, so that a resend removes nothing, and a job is never
-// gone before the one that replaces it is there.
+// In the same transaction as the new jobs: a resend removes nothing, and a job exists until its
+// replacement does.
 void SubmitIntake::take_out_replaced(Pending& pending) {
   for (std::size_t operation = 0; operation < pending.answer_of.size(); ++operation) {
     const std::size_t index = pending.answer_of[operation];
@@ -368,7 +368,7 @@ void SubmitIntake::keep_scripts(Pending& pending) {
   }
 }
 
-// Nothing was done, so nothing was replaced.
+// Nothing was stored, so nothing was replaced.
 void SubmitIntake::end_replaced(Pending& pending) {
   for (const ChangeDefinition& removal : std::exchange(pending.removals, {})) {
     definitions_.end_removal(removal, nullptr);
@@ -387,8 +387,8 @@ void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   NumberedRequest number{.client = pending->request.client,
                          .sequence = pending->request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = pending->reply})};
-  pending->jobs = {};  // Nobody counts them any more.
-  // Without a job too: what is rejected now may have been accepted when it was sent first.
+  pending->jobs = {};  // The jobs are not counted any more.
+  // Also without accepted jobs: a rejected job may have been accepted when it was first sent.
   batcher_.post_request(
       pending->reply.answers.size() > kBulk ? Urgency::kBulk : Urgency::kRequest, std::move(number),
       std::move(pending->operations),
@@ -408,7 +408,8 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   JobId id = ids_.next_job(now);
   if (!keyed) spec.task_id = made_task_id(id);
   GroupId place = catalog_.part(group.id, spec.task_id);
-  while (!keyed && !ownership_.has(place)) {  // Another made one is of a place of ours.
+  while (!keyed &&
+         !ownership_.has(place)) {  // Generates another one that belongs to an owned partition.
     id = ids_.next_job(now);
     spec.task_id = made_task_id(id);
     place = catalog_.part(group.id, spec.task_id);
@@ -434,7 +435,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     if (hold == DefinitionState::kQuarantined) operation.job.lost = kLostRunsMax;
     operation.job.spec = wire::encode_spec_of_row(spec);
     answer.job_id = id;
-    // Whatever was asked for before it comes first.
+    // Earlier operations of the queue come first.
     const bool may_start =
         pending.jobs.size() == 1 && !operation.job.suspended && batcher_.is_idle();
     if (auto claimed = may_start ? sink_.claim_new(operation.job) : std::nullopt) {
@@ -450,7 +451,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   pending.answer_of.push_back(index);
 }
 
-// What replaces another is taken, as that one goes.
+// A replacement is accepted, because its predecessor is removed.
 Status SubmitIntake::check_memory(const Pending& pending, const Definition& added) const {
   const std::size_t bytes =
       catalog_.definition_bytes() + pending.definition_bytes + Catalog::bytes_of(added);
@@ -458,10 +459,10 @@ Status SubmitIntake::check_memory(const Pending& pending, const Definition& adde
       catalog_.definition(added.group, added.task_id) != nullptr)
     return {};
   constexpr std::size_t kMebibyte = 1024 * 1024;
-  return Error{ErrorCode::kLimit, "jobs with a schedule would take more than the " +
+  return Error{ErrorCode::kLimit, "jobs with a schedule would need more than the " +
                                       std::to_string(config_.definition_bytes_max / kMebibyte) +
-                                      " MiB of memory that they may (cancel some, give them "
-                                      "smaller payloads, or raise the job tracker's "
+                                      " MiB of memory allowed for them (cancel some, use smaller "
+                                      "payloads, or raise the job tracker's "
                                       "--definition-memory)"};
 }
 
@@ -492,7 +493,7 @@ bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
       pending.hold_of_replaced(index, catalog_.definition(part, answer.task_id)));
   if (is_held(hold)) hold_back(planned.value().operation, hold);
   AddDefinition operation = planned.value().operation;
-  if (operation.first) answer.job_id = operation.first->id;  // A manual job has none yet.
+  if (operation.first) answer.job_id = operation.first->id;  // A manual job has no first run.
   pending.definition_bytes += Catalog::bytes_of(operation.definition);
   pending.definitions.emplace(pending.operations.size(), std::move(planned.value()));
   pending.operations.emplace_back(std::move(operation));
@@ -545,7 +546,7 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
       return clients_.answer(
           pending.asker,
           wire::ErrorReply{Error{ErrorCode::kConflict,
-                                 "this request's number was used before, for something else"}});
+                                 "this request's number was already used for another request"}});
     }
     pending.reply = std::get<wire::Submitted>(std::move(first.value().message));
     pending.answer_of.clear();

@@ -25,27 +25,27 @@
 namespace carillon::jobtracker {
 
 struct SubmitConfig {
-  std::string zone = "UTC";  // for cron jobs that name none
-  // What all definitions may take (Catalog::definition_bytes()); the process needs up to three
-  // times as much for them. Larger takes more schedules and larger payloads of theirs.
+  std::string zone = "UTC";  // for cron jobs without a time zone
+  // Limit for the memory of all definitions (Catalog::definition_bytes()). The process needs up to
+  // three times as much for them.
   std::size_t definition_bytes_max = 512 * 1024 * 1024;
 };
 
-// Takes jobs in: checks each, makes its rows, and answers when they are on disk, one answer a job,
-// in order. A job that can't be taken is answered with the reason and keeps no other from it.
+// Accepts jobs: checks each, creates its rows, and answers when they are on disk, one answer per
+// job, in order. A rejected job does not affect the others.
 //
-// A message's jobs are one numbered request: a resend is answered as the first time.
+// The jobs of a message are one numbered request: a resend gets the first answer again.
 //
-// A task id is taken in its group while a job of that name waits, executes or is defined. Another
-// with it is a duplicate, unless it may replace (replace_on_exist): then a definition, with all
-// that waits of it, or a one-shot job that waits goes in the transaction that brings the new job.
-// Runs of a replaced definition go on and are not tried again; a one-shot job that executes is
-// never replaced.
+// A task id is taken in its group while a job with it waits, executes or is defined. Another job
+// with it is a duplicate, unless it may replace (replace_on_exist). Then the definition with its
+// waiting runs, or the waiting one-shot job, is removed in the transaction that adds the new job.
+// Runs of a replaced definition continue without retries. An executing one-shot job is never
+// replaced.
 //
-// Jobs go to the part of their group that their task id says; one without a task id gets one that
-// is of a part of ours. If any job is another job tracker's, nothing is taken: the client is told
-// whose (Elsewhere) or, of a group in parts, to send each part by itself. A message that was taken
-// as a whole when it was sent first is answered as then.
+// The task id of a job determines its partition; a job without one gets a task id of an owned
+// partition. If a job belongs to another job tracker's partition, nothing is accepted: the client
+// gets a redirect (Elsewhere) or, for a group in partitions, is asked to send each partition
+// separately. A resend of a message that was accepted as a whole gets the first answer.
 //
 // Thread: the loop.
 class SubmitIntake {
@@ -56,7 +56,7 @@ class SubmitIntake {
                const AlarmSink& alarms, ClientLink& clients, RunStopper& stopper, IdSource& ids,
                SchedulingClock& clock);
 
-  // `bytes`: of its frame.
+  // `bytes`: size of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
 
   std::int64_t submitted() const { return submitted_; }

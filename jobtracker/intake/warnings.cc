@@ -1,10 +1,10 @@
-// What looks wrong with jobs that are accepted all the same.
+// Warnings about accepted jobs.
 #include "jobtracker/intake/submit.h"
 
 namespace carillon::jobtracker {
 
-// Why it looks as if nobody will take the job; empty: it does not. Task trackers that are only
-// away for a while are nothing to warn of.
+// Why probably no worker will take the job; empty: no warning. Task trackers that are only away for
+// a while cause no warning.
 std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) const {
   const Group& group = *catalog_.group(spec.group);
   const bool has_executors = executors_.has(group.id);
@@ -13,16 +13,16 @@ std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) c
   const std::string of_group = " of group '" + group.name + "' ";
   if (is_pushed) {
     const bool is_served = workers_.count(place) > 0;
-    return "no executor" + of_group + "was ever seen" +
-           (is_served ? ", and none may come to it, as it is one of task trackers" : "");
+    return "no executor" + of_group + "has ever connected" +
+           (is_served ? ", and none can, because it is a group of task trackers" : "");
   }
   if (workers_.count(place) > 0) return none_accepts(group.name, spec.run.kind);
-  // Its executors have made it one that was served.
+  // Its executors have marked it as served.
   if (has_executors) return "no task tracker" + of_group + "is there";
-  return group.served ? "" : "no task tracker" + of_group + "was ever seen";
+  return group.served ? "" : "no task tracker" + of_group + "has ever connected";
 }
 
-// Empty: nothing does.
+// Empty: no warning.
 std::string SubmitIntake::warning_for(const JobSpec& spec, GroupId place, DefinitionState hold,
                                       const ChildGraph::Foreign& foreign_children,
                                       const ChildGraph::IsComing& is_coming) const {
@@ -31,10 +31,10 @@ std::string SubmitIntake::warning_for(const JobSpec& spec, GroupId place, Defini
   const std::string tasks = children_.undefined_of(spec, foreign_children, is_coming);
   if (!tasks.empty()) warn("not defined yet: " + tasks);
   if (!alarms_.can_tell(spec))
-    warn("alarms by mail are not sent, the job tracker has no mail server (--smtp)");
+    warn("alarms by mail are not sent: the job tracker has no mail server (see --smtp)");
   if (is_held(hold)) {
     warn(std::string{hold == DefinitionState::kSuspended ? "is suspended" : "is in quarantine"} +
-         ", as the job that it replaces (resume lets it run)");
+         ", like the job that it replaces (resume it to let it run)");
   }
   return all;
 }

@@ -18,12 +18,12 @@ namespace {
 using wire::xxl::BlockStrategy;
 
 constexpr std::int64_t kLogIdsAMillisecond = 64;
-// Executors take numbers up to twice the second.
+// Executors accept numbers up to twice the second.
 constexpr std::int64_t kDefinitionsFrom = 1 << 29;
 constexpr std::int64_t kOneShotsFrom = 1 << 30;
 
-// By which executors refuse what DISCARD_LATER discards: of the Java executor and those that follow
-// it, pyxxl, xxl-job-executor-go, and xxl-job of npm.
+// Texts of executors that discard a call (DISCARD_LATER): the Java executor and compatible ones,
+// pyxxl, xxl-job-executor-go, and xxl-job of npm.
 constexpr std::array<std::string_view, 4> kDiscardedTexts{
     "block strategy effect", "is already executing and this has been discarded",
     "There are tasks running", "There is already have a same job is running"};
@@ -37,15 +37,14 @@ std::uint64_t mixed(std::uint64_t value) {  // splitmix64
   return value ^ (value >> 31U);
 }
 
-// Executors take a script for changed when this is another number.
+// Executors treat a script with another number as changed.
 std::int64_t version_of(std::string_view source) {
   std::uint64_t hash = 14695981039346656037U;  // FNV-1a
   for (const char c : source) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
   return static_cast<std::int64_t>(hash >> 20U);
 }
 
-// One executor answers a call that it refuses with the results that it would report. Nothing: it is
-// no array.
+// One executor rejects a call with an array of results. None: not an array.
 std::optional<std::string> refusal_in_array(std::string_view body) {
   const std::size_t first = body.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || body[first] != '[') return std::nullopt;
@@ -92,7 +91,7 @@ std::int64_t last_log_id_of(std::int64_t id) {
 }
 
 std::int64_t log_time_ms(std::int64_t log_id) {
-  // An older version gave ids like those of jobs.
+  // An older version assigned ids like those of jobs.
   const std::int64_t ms =
       log_id > kLogIdMax ? IdSource::ms_of(log_id) : log_id / (kLogIdsAMillisecond * kPartitions);
   const Duration since_epoch = IdSource::at(ms).time_since_epoch();
@@ -148,7 +147,7 @@ RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block) {
     if (wire::xxl::is_hessian(outcome.body)) {
       return {.answer = RunAnswer::kRefused, .reason = std::string{wire::xxl::kSpeaksHessian}};
     }
-    // What a proxy says instead of it (502, 504) does not tell whether it was asked.
+    // An error of a proxy (502, 504) does not show whether the executor got the request.
     const bool is_no_executor = outcome.status >= 300 && outcome.status < 500;
     if (is_no_executor || outcome.status == 501) {
       return {.answer = RunAnswer::kRefused, .reason = status};

@@ -8,8 +8,8 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made elsewhere
-// A try that is due waits for its turn too; one that comes later may be made anywhere.
+constexpr std::size_t kFailedMax = 10'000;  // jobs whose next try should use another executor
+// A due try may still wait for its turn; a later one may use any executor.
 constexpr Duration kFailedFor = std::chrono::minutes{1};
 
 }  // namespace
@@ -42,7 +42,7 @@ std::vector<std::string> ExecutorChoice::by_route(const PushedJob& job,
                                                   const std::vector<std::string>& addresses,
                                                   std::vector<Operation>& operations) {
   RouteMemory memory;
-  // By now: the attempt may be of one that was replaced.
+  // The current definition: the attempt may belong to a replaced one.
   const ActiveDefinition* definition = catalog_.definition(job.group, job.task_id);
   if (definition != nullptr) memory = memories_[{job.group, job.task_id}];
   const RouteMemory before = memory;
@@ -75,7 +75,7 @@ void ExecutorChoice::prefer_the_well(GroupId group, std::vector<std::string>& or
 }
 
 void ExecutorChoice::failed_at(JobId job, const std::string& address, SteadyTime due) {
-  if (failed_at_.size() >= kFailedMax) failed_at_.clear();  // It is a preference, no promise.
+  if (failed_at_.size() >= kFailedMax) failed_at_.clear();  // Only a preference.
   failed_at_[job] = {.address = address, .until = due + kFailedFor};
 }
 

@@ -18,35 +18,36 @@
 
 namespace carillon::jobtracker {
 
-// Which executors a job is called at, the best first: as its route says, but those that did not
-// answer, or that nobody was at lately, last, and where an attempt failed not for the next one.
+// Chooses the executors for a job, best first. The order comes from its route. Executors that did
+// not answer, or whose port was closed lately, come last, as does the one where the previous
+// attempt failed.
 //
 // Thread: the loop.
 class ExecutorChoice {
  public:
-  // The references must outlive it.
+  // The references must outlive this object.
   ExecutorChoice(Catalog& catalog, const Executors& executors, const ExecutorHealth& health,
                  Random& random)
       : catalog_(catalog), executors_(executors), health_(health), random_(random) {}
 
-  // What routes remembered before a restart; removes what nobody needs any more.
+  // Restores the memories of routes after a restart and removes unused ones.
   void start(const std::vector<RouteRow>& rows, std::vector<Operation>& operations);
 
-  // Those in service that a job may be called at, in the order in which they are called in turn.
+  // The executors in service for a job, in calling order.
   std::vector<std::string> all_for(const PushedJob& job) const;
-  // In the order of its route, with what that remembers of it to be stored. Requires: one of
-  // CONSISTENT_HASH and the like, which asks nobody before.
+  // The order by the job's route, and the route's new memory, to be stored. Requires: a route that
+  // asks no executor first, such as CONSISTENT_HASH.
   std::vector<std::string> by_route(const PushedJob& job, const std::vector<std::string>& addresses,
                                     std::vector<Operation>& operations);
   void prefer_the_well(GroupId group, std::vector<std::string>& order) const;
-  // To the one where the attempt before failed, which comes last.
+  // Moves the executor where the previous attempt failed to the end.
   void prefer_another(JobId job, std::vector<std::string>& order);
 
-  // Another try of the job had better be made elsewhere. Nothing says that there will be none, so
-  // it is remembered for a while, from when it is due at the latest.
+  // Another try of the job should use another executor. The entry expires some time after `due`,
+  // because the try may never happen.
   void failed_at(JobId job, const std::string& address, SteadyTime due);
 
-  // Now and then: definitions may be gone, and tries that did not come.
+  // Removes entries of removed definitions and of tries that did not happen. Call it regularly.
   void tidy(SteadyTime now);
   Sizes sizes() const { return {{"memories", memories_.size()}, {"failed_at", failed_at_.size()}}; }
 
@@ -60,7 +61,7 @@ class ExecutorChoice {
   const Executors& executors_;
   const ExecutorHealth& health_;
   Random& random_;
-  // By task, so that what replaces a definition goes on where that stopped.
+  // By task, so that a replacing definition continues with the memory.
   std::map<std::pair<GroupId, std::string>, RouteMemory> memories_;
   std::map<JobId, Failed> failed_at_;
 };

@@ -6,17 +6,18 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kClocksApart = std::chrono::seconds{1};  // of job trackers, at most
+constexpr Duration kClocksApart =
+    std::chrono::seconds{1};  // largest difference of job trackers' clocks
 
 Status check(const ExecutorRegistration& registration) {
   if (registration.app_name.empty() || registration.address.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "a registration needs registryKey, the app name, and registryValue, the address"};
+                 "a registration needs registryKey (the app name) and registryValue (the address)"};
   }
   return check_address(registration.address);
 }
 
-// As each is spelled first.
+// Removes duplicates; keeps the first spelling.
 std::vector<std::string> each_once(const std::vector<std::string>& addresses) {
   std::vector<std::string> once;
   std::set<std::string> known;
@@ -62,12 +63,12 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
     const GroupId group = made.value()->id;
     const ExecutorRow* known = executors_.find(group, registration.address);
     if (registration.removes) {
-      // Who is listed by hand stays on the list.
+      // A listed executor stays on the list.
       if (known != nullptr && known->is_manual) return done({});
-      // Another job tracker may know of one that is not known here.
+      // Another job tracker may know an executor that is unknown here.
       const std::string& address = known != nullptr ? known->address : registration.address;
       WallTime by = clock_.now() + kClocksApart;
-      if (known != nullptr) by = std::max(by, known->registered_at);  // The clock was set back.
+      if (known != nullptr) by = std::max(by, known->registered_at);  // The clock moved back.
       return leave({.group = group, .address = address, .registered_at = by}, Urgency::kRequest,
                    std::move(done));
     }
@@ -79,9 +80,9 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
       if (executors_.members(group).size() >= kAddressesMax) {
         return done(Error{ErrorCode::kLimit, "there are " + std::to_string(kAddressesMax) +
                                                  " executors of '" + made.value()->name +
-                                                 "', which is as many as may be"});
+                                                 "', which is the most"});
       }
-      // Those in service have room at any time: overload must not take them out of it.
+      // Executors in service are always accepted: overload must not take them out of service.
       if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
     }
     ExecutorRow row = known != nullptr
@@ -104,7 +105,7 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
       operations.emplace_back(
           ChangeExecutor{{.group = group, .address = address}, ExecutorWord::kRemoved});
     } else if (row.is_manual) {
-      ExecutorRow left = row;  // It may be one that registers.
+      ExecutorRow left = row;  // It may register itself.
       left.is_manual = false;
       left.place = 0;
       operations.emplace_back(ChangeExecutor{std::move(left)});
@@ -153,7 +154,7 @@ void ExecutorRegistry::forget(GroupId group) {
   on_change_(group, {});
 }
 
-// A list may be stored meanwhile, or a registration after that of `row`.
+// A list, or a newer registration than `row`, may have been stored meanwhile.
 void ExecutorRegistry::leave(ExecutorRow row, Urgency urgency, OnStored done) {
   batcher_.post(
       urgency, ChangeExecutor{std::move(row), ExecutorWord::kLeft},
@@ -192,7 +193,7 @@ void ExecutorRegistry::store(ExecutorRow row, OnStored done) {
       });
 }
 
-// As far as the clock tells.
+// As far as the clock is reliable.
 SteadyTime ExecutorRegistry::registered_at(const ExecutorRow& row) const {
   const Duration ago = clock_.now() - row.registered_at;
   return clock_.steady_now() - std::clamp(ago, Duration{}, config_.expiry);
@@ -202,7 +203,7 @@ void ExecutorRegistry::put(ExecutorRow row) {
   const GroupId group = row.group;
   const ExecutorRow* known = executors_.find(group, row.address);
   const bool is_new = known == nullptr;
-  if (is_new) log_.info("an executor came", "address", row.address);
+  if (is_new) log_.info("an executor registered", "address", row.address);
   const std::string address = row.address;
   Seen& seen = seen_[{group, address}];
   if (is_new) {
@@ -215,16 +216,16 @@ void ExecutorRegistry::put(ExecutorRow row) {
   on_change_(group, address);
 }
 
-// As under xxl-job whoever registers in such a group is told that all is well, and not called.
+// As in xxl-job, an unlisted executor gets a success, but is not called.
 void ExecutorRegistry::note_unlisted(GroupId group, const std::string& address) {
   const bool is_new = unlisted_.size() < kAddressesMax && unlisted_.emplace(group, address).second;
   if (!is_new) return;
-  log_.warn("an executor registered that is not on its group's list: it is not called", "group",
+  log_.warn("an executor registered that is not on its group's list; it is not called", "group",
             group.value, "address", address);
 }
 
 void ExecutorRegistry::remove(GroupId group, const std::string& address) {
-  log_.info("an executor went", "address", address);
+  log_.info("an executor left", "address", address);
   executors_.remove(group, address);
   seen_.erase({group, address});
   on_change_(group, {});
@@ -250,8 +251,7 @@ void ExecutorRegistry::run_once() {
     for (const auto& [address, row] : executors_.members(group)) {
       const bool is_silent = !row.is_manual && now - seen_[{group, address}].at > config_.expiry;
       if (!is_silent || !leaving_.emplace(group, address).second) continue;
-      log_.warn("an executor has not registered any more, it is out of service", "address",
-                address);
+      log_.warn("an executor stopped registering; it is out of service", "address", address);
       leave(row, Urgency::kHousekeeping,
             [this, key = std::pair{group, address}](const Status&) { leaving_.erase(key); });
     }

@@ -20,23 +20,24 @@
 namespace carillon::jobtracker {
 
 struct ExecutorRegistryConfig {
-  // One that registers itself is out of service when it has not done so for so long; three of the
-  // periods in which most do.
+  // An executor that registers itself is out of service after this time without a registration:
+  // three usual periods.
   Duration expiry = std::chrono::seconds{90};
-  // After a start, all that were in service get so long to register, as they had nobody to tell.
+  // After a start, all executors in service get this time to register, because they had no admin to
+  // register at.
   Duration first_patience = std::chrono::seconds{40};
-  // Where job trackers share a store: how often is looked at what others were told.
+  // With a shared store: interval for reading registrations that other job trackers stored.
   Duration look = std::chrono::seconds{1};
 };
 
-// Which executors there are: takes registrations for any group, whoever looks after it, stores them
-// and then answers. An app name is a node group, which is made when its first executor comes.
+// Knows the executors: accepts registrations for all groups, stores them and then answers. An app
+// name is a node group, which is created by the first registration.
 //
 // Thread: the loop.
 class ExecutorRegistry {
  public:
-  // `on_change`: the executors of a group are others now; where it names one, that has registered.
-  // `on_doubt`: it may have been restarted, or has gone.
+  // `on_change`: the executors of a group have changed; the address is set if one registered.
+  // `on_doubt`: an executor may have restarted or left.
   ExecutorRegistry(ExecutorRegistryConfig config, Executors& executors, Ownership& ownership,
                    GroupMaker& groups, Batcher& batcher, SchedulingClock& clock, const Logger& log,
                    std::function<void(GroupId, const std::string& address)> on_change,
@@ -44,25 +45,25 @@ class ExecutorRegistry {
 
   void start(const StartAnswer& found);
   void take(ExecutorRegistration registration, OnStored done);
-  // By hand: these, in this order, and no others, whoever registers; no address: who registers. The
-  // token goes with every call; none: the one that went so far.
+  // Sets the list by hand: only these executors, in this order. Without addresses, executors
+  // register. The token is sent with each call; without a value it stays unchanged.
   void add(GroupId group, const std::vector<std::string>& list, std::optional<std::string> token,
            OnStored done);
-  // The group is one of executors no more, until one registers again.
+  // Removes the executor group; the next registration creates it again.
   void remove_group(GroupId group, OnStored done);
-  // What was seen of it: whether it takes calls at /trigger, or that it has called itself busy.
+  // Stores an observation: it accepts calls at /trigger, or it has reported itself as busy.
   void learn(GroupId group, const std::string& address, bool ExecutorRow::*fact, bool is_so);
-  // Called about each half second: who has not registered goes, and who told others comes.
+  // Called every half second: removes expired executors and reads those of other job trackers.
   void run_once();
   Sizes sizes() const {
     return {{"seen", seen_.size()}, {"unlisted", unlisted_.size()}, {"leaving", leaving_.size()}};
   }
 
  private:
-  // Of one in service, as its registrations came: the clock may be set.
+  // Observations of an executor in service by steady time, because the clock may be set.
   struct Seen {
     Rhythm rhythm{};
-    SteadyTime at{};  // when it registered last
+    SteadyTime at{};  // last registration
   };
 
   SteadyTime registered_at(const ExecutorRow& row) const;
@@ -84,8 +85,9 @@ class ExecutorRegistry {
   std::function<void(GroupId, const std::string&)> on_change_;
   std::function<void(GroupId, const std::string&)> on_doubt_;
   std::map<std::pair<GroupId, std::string>, Seen> seen_;
-  std::set<std::pair<GroupId, std::string>> unlisted_;  // have registered in vain, and it was said
-  std::set<std::pair<GroupId, std::string>> leaving_;   // on their way out of the store
+  // Registered although not listed, and it was logged.
+  std::set<std::pair<GroupId, std::string>> unlisted_;
+  std::set<std::pair<GroupId, std::string>> leaving_;  // being removed from the store
   SteadyTime started_at_{};
   SteadyTime looked_at_{};
   bool is_looking_ = false;

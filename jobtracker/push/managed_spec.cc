@@ -15,9 +15,9 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::string_view kBlanks = " \t\r\n";
-constexpr Duration kRetryAfter = seconds{10};  // about when xxl-job tries again
+constexpr Duration kRetryAfter = seconds{10};  // like xxl-job's retry interval
 
-// A fire that was missed.
+// xxl-job's misfire strategies.
 constexpr wire::Words<MisfirePolicy, 2> kMisfireWords{
     {{"DO_NOTHING", MisfirePolicy::kSkip}, {"FIRE_ONCE_NOW", MisfirePolicy::kFireOnce}}};
 
@@ -32,7 +32,7 @@ Result<Enum> choice(const std::string& field, const std::string& word,
   for (const auto& [known, value] : words) {
     if (known == word) return value;
   }
-  return wrong(field, word, "one of xxl-job's, as " + std::string{words.front().first});
+  return wrong(field, word, "one of xxl-job's words, like " + std::string{words.front().first});
 }
 
 Result<Schedule> schedule_of(const wire::xxl::ManagedJob& job) {
@@ -55,14 +55,14 @@ Status check_filled(const std::string& field, const std::string& value, const st
   return {};
 }
 
-// What kind it is, a handler or a script, and a script's text do not change with an update.
+// Whether it is a handler or a script, and a script's text, do not change with an update.
 Result<Run> run_of(const wire::xxl::ManagedJob& job, const JobSpec* before) {
   if (before != nullptr && before->run.kind == RunKind::kScript) return before->run;
   if (before != nullptr || job.glue_type.empty() || job.glue_type == "BEAN") {
     CARILLON_TRY(check_filled("executorHandler", job.handler, "the name of a handler"));
     return Run{.handler = job.handler};
   }
-  // The first that is called so, in the order of preference.
+  // The first language with this name, in order of preference.
   for (const char* language :
        {"bash", "python", "python2", "php", "node", "powershell", "groovy"}) {
     if (glue_type(language) != job.glue_type) continue;
@@ -71,7 +71,7 @@ Result<Run> run_of(const wire::xxl::ManagedJob& job, const JobSpec* before) {
                .script_source = job.glue_source,
                .script_remark = job.glue_remark};
   }
-  return wrong("glueType", job.glue_type, "BEAN or a kind of script, as GLUE_SHELL");
+  return wrong("glueType", job.glue_type, "BEAN or a script language, like GLUE_SHELL");
 }
 
 Result<std::vector<std::string>> alarm_of(const std::string& list) {
@@ -120,7 +120,7 @@ Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string
   const auto misfire =
       CARILLON_TRY(choice("misfireStrategy", job.misfire, kMisfireWords, MisfirePolicy::kSkip));
   spec.misfire = {};
-  // Nothing is missed where there is no time.
+  // A job without a schedule has no missed fires.
   if (spec.schedule.kind != ScheduleKind::kManual) spec.misfire.policy = misfire;
   spec.timeout = seconds{std::clamp<std::int64_t>(job.timeout_s, 0, INT32_MAX)};
   spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(job.retries, 0, INT32_MAX));

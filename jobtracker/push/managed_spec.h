@@ -10,12 +10,12 @@
 
 namespace carillon::jobtracker {
 
-// The parts of a list of xxl-job's: with commas between, without blanks around them.
+// The items of a comma-separated list of xxl-job, without surrounding spaces.
 std::vector<std::string> parts_of(std::string_view list);
 
-// The job that a call of xxl-job's addJob describes, for the executors of that group; for updateJob
-// over what it was, which stays a handler or that script, and keeps its alarms where none are
-// given. What makes no sense is refused by the name of its field.
+// The job of an addJob call of xxl-job, for this group. For updateJob, `before` is the existing
+// job: it stays a handler or keeps its script, and keeps its alarms if none are given. An error
+// names the field.
 Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string& group,
                              const JobSpec* before = nullptr);
 

@@ -15,36 +15,36 @@
 #include "shared/wire/messages.h"
 #include "shared/wire/xxl/messages.h"
 
-// What is known of a pushed job while it executes.
+// State of an executing pushed job.
 namespace carillon::jobtracker {
 
 enum class RunPhase : std::uint8_t {
-  kStoring,  // on its way to the store; not called yet
-  kStored,   // waits in its executor's line
+  kStoring,  // being stored; not called yet
+  kStored,   // waits in its executor's queue
   kCalling,
-  kRunning,  // it was taken, or may have been
+  kRunning,  // accepted, or perhaps accepted
   kEnded     // its result is known
 };
 
-// One call, and what came of it.
+// One call and its outcome.
 struct PushedRun {
   PushRun row{};
   RunPhase phase = RunPhase::kStoring;
   WallTime sent_at{};                       // epoch: in an earlier session
-  SteadyTime since{};                       // its time-out counts from then
-  std::shared_ptr<net::Sending> sending{};  // kCalling, until that has an outcome
-  std::vector<std::string> others{};        // to be called if it is refused, the best last
+  SteadyTime since{};                       // start of its time-out
+  std::shared_ptr<net::Sending> sending{};  // kCalling: until the outcome is known
+  std::vector<std::string> others{};        // to be called after a rejection, the best last
   std::string refusals{};
-  bool is_at_other_path = false;        // the executor knew not the first one
-  bool is_doubtful = false;             // whether it still runs
-  Duration grace{};                     // from when it is found idle
-  std::optional<SteadyTime> lost_at{};  // it was found idle
+  bool is_at_other_path = false;        // the executor did not know the first path
+  bool is_doubtful = false;             // it is unknown whether it still runs
+  Duration grace{};                     // after it was found idle
+  std::optional<SteadyTime> lost_at{};  // when it was found idle
   bool is_lost = false;
-  int losses = 0;                        // of this shard, in this life
-  SteadyTime asked_at{};                 // whether it is idle
-  Duration asked_every{};                // zero: at once
-  std::optional<SteadyTime> again_at{};  // a shard that failed
-  std::vector<OnStored> told{};          // who waits for its end to be stored
+  int losses = 0;                        // of this shard, in this session
+  SteadyTime asked_at{};                 // time of the last idle check
+  Duration asked_every{};                // zero: immediately
+  std::optional<SteadyTime> again_at{};  // when a failed shard runs again
+  std::vector<OnStored> told{};          // callbacks for when its end is stored
 };
 
 // An attempt.
@@ -61,11 +61,11 @@ struct PushedJob {
   Duration timeout{};
   std::vector<std::int64_t> runs{};         // log ids; one, or one for each shard
   std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
-  std::string refusals{};                   // of those that were asked, and then called
-  std::optional<wire::RunResult> result{};  // reported, and not confirmed yet
+  std::string refusals{};                   // of executors that were asked and then called
+  std::optional<wire::RunResult> result{};  // reported, not confirmed yet
   SteadyTime reported_at{};
-  std::string killed{};                 // why
-  std::optional<SteadyTime> stop_by{};  // killed: it ends then
+  std::string killed{};                 // the reason
+  std::optional<SteadyTime> stop_by{};  // for a killed job: it ends then
 };
 
 }  // namespace carillon::jobtracker

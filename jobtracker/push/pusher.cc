@@ -5,7 +5,7 @@
 
 #include "shared/wire/xxl/write.h"
 
-// What is called, and where. What becomes of it is in pusher_ends.cc.
+// Calls of executors. pusher_ends.cc handles their results.
 namespace carillon::jobtracker {
 namespace {
 
@@ -46,7 +46,7 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
 Pusher::~Pusher() { lease_->end(); }
 
 void Pusher::start(const StartAnswer& found) {
-  // Outcomes of posts of an earlier session of this process mean nothing here.
+  // Outcomes of an earlier session of this process must be ignored.
   last_call_ = static_cast<std::uint64_t>(ids_.next(clock_.now()));
   last_log_ = last_log_id_of(ids_.high());
   for (const GroupId group : executors_.groups()) seat(group);
@@ -61,7 +61,7 @@ void Pusher::start(const StartAnswer& found) {
       forgotten.emplace_back(RemovePushRun{row.log_id});
     }
   }
-  std::map<HandOutKey, JobId> uncalled;  // are called in order
+  std::map<HandOutKey, JobId> uncalled;  // called in this order
   for (const ExecutingJob& row : found.executing) {
     if (!is_push_session(row.session)) continue;
     const auto its = runs.find(row.job.id);
@@ -79,8 +79,8 @@ void Pusher::start(const StartAnswer& found) {
 }
 
 // Each run without a result may have been sent. A run that an always idle executor took goes on as
-// before, until its time-out. Where the definition was changed or removed, the time-out is not known
-// any more: then the executor's word counts, or the run would never end.
+// before, until its time-out. Where the definition was changed or removed, the time-out is not
+// known any more: then the executor's word counts, or the run would never end.
 void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
   Job& job = add_job(entry);
   std::optional<JobSpec> own;
@@ -91,8 +91,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     job.runs.push_back(log_id);
     Run run{.row = std::move(row)};
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
-    run.is_doubtful =
-        !run.row.is_taken || !has_spec || is_honest({run.row.group, run.row.address});
+    run.is_doubtful = !run.row.is_taken || !has_spec || is_honest({run.row.group, run.row.address});
     run.grace = config_.resend_grace;
     run.since = clock_.steady_now();  // It may have been called just now.
     const bool fails = run.row.code > 0 && run.row.code != wire::xxl::kSuccess;
@@ -125,7 +124,8 @@ void Pusher::seat(GroupId group, const std::string& address) {
   if (!executors_.has(group)) return workers_.erase(session);
   if (workers_.find(session) == nullptr) {
     const Group* known = catalog_.group(group);
-    if (known == nullptr) return;  // Another has made it just now: run_once() comes back to it.
+    if (known == nullptr)
+      return;  // Another job tracker has created it just now: run_once() tries again.
     Worker worker{.session = session, .name = known->name, .group = group};
     worker.parts = {group};
     worker.threads = config_.claims_max;
@@ -140,13 +140,13 @@ void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
   const bool is_served = poster_ != nullptr && !health_.is_nobody_there(group);
-  // Each claim may be a broadcast, which has a run at every executor.
+  // Each claim may be a broadcast with a run at every executor.
   const auto members = std::max(1, static_cast<std::int32_t>(executors_.addresses(group).size()));
   const std::int32_t room = (config_.runs_max - runs_of_[group]) / members;
   const std::int32_t window = std::max(0, std::min(config_.claims_max - busy_of_[group], room));
   if (room <= 0 && full_.insert(group).second) {
-    log_.warn("executors have as many runs of a group as may be, its other jobs wait", "group",
-              catalog_.group(group)->name, "runs", runs_of_[group]);
+    log_.warn("the executors have the most runs that a group may have; its other jobs wait",
+              "group", catalog_.group(group)->name, "runs", runs_of_[group]);
   }
   worker->take_pull({.session = worker->session,
                      .number = worker->pull + 1,
@@ -195,7 +195,7 @@ Pusher::Job& Pusher::add_job(const Executing& entry) {
           .trigger_time = row.trigger_time};
   std::optional<JobSpec> own;
   job.call.job_id = executor_job(row.definition, row.task_id, row.id);
-  // Without one its definition was removed, and it is only waited for its result.
+  // Without a spec its definition was removed, and only its result is awaited.
   if (const JobSpec* spec = catalog_.spec_of(row, own)) {
     job.call = run_call_of(*spec, job.call.job_id);
     job.push = spec->push;
@@ -229,22 +229,22 @@ void Pusher::forget_run(std::int64_t log_id) {
 }
 
 std::int64_t Pusher::new_log_id(GroupId group) {
-  // Ids are never behind, so that the next session, which knows the highest one, repeats no log id.
+  // Ids never go back, so that the next session, which knows the highest one, repeats no log id.
   const WallTime now = std::max(clock_.now(), id_time_of_next_log(last_log_));
   last_log_ = next_log_id(last_log_, ids_.next(now), group);
   return last_log_;
 }
 
 void Pusher::plan(Job& job) {
-  // It was claimed for somebody who has gone since.
+  // Its executors have left since the claim.
   if (health_.is_nobody_there(job.group) && go_back(job)) return;
   std::vector<std::string> addresses = choice_.all_for(job);
   if (addresses.empty()) {
     return end_job(job, wire::RunOutcome::kException,
                    job.push.addresses.empty()
                        ? "no executor of the group is in service"
-                       : "none of the job's addresses is an executor of its group in service (it "
-                         "has to register, or be listed with jobclient groups add)");
+                       : "none of the job's addresses is an executor in service of its group (the "
+                         "executor must register, or be listed with jobclient groups add)");
   }
   std::vector<Operation> operations;
   if (asks_before(job.push.route)) {
@@ -291,7 +291,7 @@ void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
         if (its == nullptr) return;
         if (refused != nullptr) {
           return end_job(*its, wire::RunOutcome::kException,
-                         "its call could not be stored: " + refused->message);
+                         "cannot store its call: " + refused->message);
         }
         for (const Operation& operation : stored) {
           const auto* put = std::get_if<PutPushRun>(&operation);
@@ -301,8 +301,7 @@ void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
       });
 }
 
-// In the place of one that was refused, or is to be done again: what may come of its log id does
-// not count any more.
+// Replaces a rejected run, or one to repeat: a result for its old log id does not count any more.
 void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
   const std::int64_t before = run.row.log_id;
   Run next = std::move(run);
@@ -350,7 +349,7 @@ bool Pusher::post(Call call, std::string_view path, std::string body,
 
 void Pusher::on_outcome(net::PostOutcome outcome) {
   const auto found = calls_.find(outcome.id);
-  if (found == calls_.end()) return;  // Of an earlier session.
+  if (found == calls_.end()) return;  // From an earlier session.
   const Call call = std::move(found->second);
   calls_.erase(found);
   --lines_[call.place()].calls;
@@ -375,13 +374,13 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
       if (answer_to_beat(outcome) == BeatAnswer::kGone) doubt(call.group, call.address);
       break;
     case Call::Kind::kKill:
-      break;  // The result tells, or there is none.
+      break;  // The result decides, or there is none.
   }
   call_waiting(call.place());
   set_credit(call.group);
 }
 
-// FAILOVER and BUSYOVER: the first that says that it is there, or idle.
+// FAILOVER and BUSYOVER: uses the first executor that answers, or is idle.
 void Pusher::ask_next(Job& job) {
   const bool is_failover = job.push.route == Route::kFailover;
   if (job.to_ask.empty()) {
@@ -421,7 +420,7 @@ bool Pusher::ask(Job& job) {
 void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
   Job* job = find(call.job, call.attempt);
   if (job == nullptr || job->result) return;
-  // It is slow, or hangs: another one may be quicker, or it is asked again.
+  // The executor is slow or hangs: another one may be faster, or it is asked again.
   if (outcome.is_crowded && executors_.find(call.group, call.address) != nullptr) {
     job->to_ask.push_back(call.address);
     return ask_next(*job);
@@ -444,7 +443,7 @@ void Pusher::note_log(const Job& job, const Run& run) {
              {.log_id = run.row.log_id, .group = job.group, .address = run.row.address});
 }
 
-// An attempt that is one run goes by its executor's name.
+// An attempt with a single run shows its executor's name.
 void Pusher::name_run(const Job& job, const Run& run) {
   Executing* entry = executing_.find(job.id, job.attempt);
   if (entry == nullptr || run.row.shards > 1) return;
@@ -463,7 +462,7 @@ void Pusher::get_in_line(Run& run) {
   call_waiting(place);
 }
 
-// Until as many are under way as may be; the outcome of one makes room for the next.
+// Until the most calls are in progress; each outcome allows the next call.
 void Pusher::call_waiting(const Place& place) {
   const auto found = lines_.find(place);
   if (found == lines_.end()) return;
@@ -525,12 +524,12 @@ bool Pusher::call(Job& job, Run& run) {
 void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   Job* job = find(made.job, made.attempt);
   Run* run = find_run(made.log_id);
-  // Its result may have been there first.
+  // Its result may have arrived first.
   if (job == nullptr || run == nullptr || run->phase != Phase::kCalling) return;
   run->sending.reset();
   const RunVerdict verdict = verdict_on_run(outcome, job->push.block);
   const ExecutorRow* executor = executors_.find(job->group, made.address);
-  // It may have waited for a connection, but was not sent earlier than that.
+  // It may have waited for a connection, but was not sent earlier than this.
   run->sent_at = std::max(run->sent_at, clock_.now() - config_.call_timeout);
   run->since = std::max(run->since, clock_.steady_now() - config_.call_timeout);
   switch (verdict.answer) {
@@ -539,15 +538,15 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       run->asked_at = clock_.steady_now();
       break;
     case RunAnswer::kUnknown:
-      log_.warn("an executor's answer to a call is missing, the job may run there", "address",
-                made.address, "job", made.job.value, "error", verdict.reason);
+      log_.warn("an executor did not answer a call; the job may run there", "address", made.address,
+                "job", made.job.value, "error", verdict.reason);
       run->phase = Phase::kRunning;
       run->is_doubtful = true;
       run->grace = outcome.is_broken ? config_.result_grace : config_.resend_grace;
       break;
     case RunAnswer::kOtherPath:
       if (executor == nullptr || std::exchange(run->is_at_other_path, true)) {
-        call_next(*job, *run, "it takes calls neither at /run nor at /trigger");
+        call_next(*job, *run, "it accepts calls neither at /run nor at /trigger");
       } else {
         outside_.learn(job->group, made.address, &ExecutorRow::has_trigger, !made.is_trigger);
         get_in_line(*run);
@@ -557,7 +556,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       end_run(*job, *run, kDiscardedCode, verdict.reason);
       break;
     case RunAnswer::kNotSent:
-      // Its executor is slow, or hangs: another one takes it if there is one that is well. Or the
+      // Its executor is slow or hangs: another healthy one takes it, if there is one. Or the
       // session was not proven for a while.
       if ((outcome.is_crowded || outcome.is_recalled) && executor != nullptr) {
         get_in_line(*run);
@@ -578,11 +577,11 @@ void Pusher::call_next(Job& job, Run& run, const std::string& why) {
   add_refusal(refusals, run.row.address, why);
   if (run.others.empty() && waits_for_any(job, run)) return;
   if (run.others.empty() || !job.killed.empty()) {
-    return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + refusals);
+    return end_run(job, run, wire::xxl::kFailure, "no executor accepted it: " + refusals);
   }
   std::vector<std::string> order(run.others.rbegin(), run.others.rend());
   if (!asks) return replace_run(job, run, std::move(order));
-  // Nobody is called who was not asked.
+  // Only executors that were asked are called.
   const std::int64_t log_id = run.row.log_id;
   forget_run(log_id);
   job.runs.clear();

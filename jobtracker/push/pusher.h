@@ -36,58 +36,60 @@
 namespace carillon::jobtracker {
 
 struct PusherConfig {
-  // Sent to the executors of groups that have no token of their own; empty: none.
+  // Sent to executors of groups without their own token; empty: none.
   std::string token{};
-  // Jobs of a group that are claimed and not answered for, so that the others wait in their table
-  // and not in memory; and calls of one executor that may be under way, or wait for a connection.
+  // Most claimed and unanswered jobs of a group; the others wait in the table, not in memory. Also
+  // the most calls to one executor that may be in progress or waiting for a connection.
   std::int32_t claims_max = 10'000;
   std::size_t calls_max = 1'000;
-  // Runs of a group without a stored end, likewise: executors may take more than they can run.
+  // Most runs of a group without a stored end: executors may accept more than they can run.
   std::int32_t runs_max = 100'000;
-  Duration call_timeout = std::chrono::seconds{3};  // for the answer, from when a call is sent
-  // A result may still be on its way so long after its executor was found idle.
+  Duration call_timeout = std::chrono::seconds{3};  // for the answer, after a call was sent
+  // A result may arrive this long after its executor was found idle.
   Duration result_grace = std::chrono::seconds{5};
-  // Where it may have been told to nobody, and will be told again: see docs/decisions/0017-push.md.
+  // The same if no job tracker received the result and it will be sent again: see
+  // docs/decisions/0017-push.md.
   Duration resend_grace = std::chrono::seconds{90};
-  // An executor has so long to end what was killed, or has run out of time.
+  // Time for an executor to end a killed or timed-out run.
   Duration stop_grace = std::chrono::seconds{5};
-  // The runs of an executor are lost when it has been silent for so long.
+  // The runs of an executor are lost when it has been silent for this time.
   Duration silence = std::chrono::minutes{5};
-  // How often those with runs, and those that were not there, are asked whether they are, and
-  // doubtful ones for a run.
+  // Interval of heartbeats to executors with runs and to unreachable ones, and of idle checks for
+  // doubtful runs.
   Duration beat = std::chrono::seconds{2};
 };
 
-// Runs the jobs that are pushed: is handed them as a task tracker is, calls executors over HTTP,
-// and reports what became of them. Its rules (docs/decisions/0017-push.md says why):
+// Runs pushed jobs: it gets jobs like a task tracker, calls executors over HTTP, and reports the
+// results. Rules (docs/decisions/0017-push.md has the reasons):
 //
-// - To the dispatcher an executor group is one task tracker, whose credit is the calls that may be
-//   under way. So order, fences, retries, overlap and children are those of every job.
-// - A call is on disk before it is made, under a log id of its own; each shard of a broadcast has
-//   one. The first result of a log id counts, also after a restart; others change nothing.
-// - Nothing written, or a refusal that can be read: the next executor is called, under a new log
-//   id. Any other answer, or none: the job may run there, and is not called elsewhere.
-// - Where nobody listens at any port of a group, its jobs wait in their table: all are asked.
-// - Lost is a run when there is a reason to doubt it, its executor is idle of the job or gone, and
-//   the grace for its result has passed; or its executor has been silent for a configured time.
+// - For the dispatcher an executor group is one task tracker, whose credit is the number of calls
+//   that may be in progress. So order, fencing, retries, overlap and children work as for all jobs.
+// - A call is on disk before it is made, with its own log id; each shard of a broadcast has one.
+//   The first result for a log id counts, also after a restart. Later ones change nothing.
+// - If nothing was written, or the answer is a readable rejection, the next executor is called with
+//   a new log id. After any other answer, or none, the job may run there and is not called
+//   elsewhere.
+// - If no port of a group is open, its jobs wait in their table until an executor answers.
+// - A run is lost if there is a reason to doubt it, its executor is idle or gone, and the grace
+//   time for its result has passed; or if its executor has been silent for the configured time.
 //   Otherwise only its time-out ends it.
-// - What is killed, or out of time, has ended after the executor's grace, whatever it says.
-// - Nobody is called while another job tracker may have taken over, nor with what has ended, is
-//   void or too late: what waits for a connection by then is not sent.
-// - What nobody was called for goes back: when it is void, too late, or has nobody left to call.
+// - A killed or timed-out run ends after the executor's grace time, whatever the executor reports.
+// - No executor is called while another job tracker may have taken over, nor for ended, void or
+//   late jobs. Calls that wait for a connection at that time are not sent.
+// - A job without a call is requeued if it is void, late, or no executor is left to call.
 //
 // Thread: the loop.
 class Pusher {
  public:
-  // What it asks of others, who answer to nobody else about it.
+  // What it needs from other parts.
   struct Outside {
     std::function<void(Worker&, const wire::Report&)> report;
     std::function<void(GroupId)> touch;  // a group's credit has changed
-    // Claimed by an earlier session, which did not call it. It may not be due yet, or void by now.
+    // An entry that an earlier session claimed and did not call. It may be void, or not due yet.
     std::function<void(Executing&)> go_on;
-    // As of Dispatcher.
+    // See Dispatcher.
     std::function<std::optional<WallTime>(const Executing&)> may_begin_until;
-    // What was seen of an executor.
+    // An observation of an executor.
     std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact, bool is_so)>
         learn;
   };
@@ -97,42 +99,42 @@ class Pusher {
          ExecutorSilence& silence, Workers& workers, Batcher& batcher, TakeBack& ends,
          RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log,
          Outside outside);
-  // What waits for a connection then is not sent.
+  // Calls that wait for a connection are not sent.
   ~Pusher();
 
   void set_poster(net::Poster* poster) { poster_ = poster; }
-  // An executor has not answered yet whether it takes a run.
+  // Whether an executor has not answered yet whether it accepts a run.
   bool is_calling() const {
     return std::any_of(calls_.begin(), calls_.end(),
                        [](const auto& call) { return call.second.kind == Call::Kind::kRun; });
   }
-  // After a restart; what executes and was defined is known by then.
+  // After a restart. Requires: executing jobs and definitions are known.
   void start(const StartAnswer& found);
-  // The session is proven until then; whenever, if this is never said.
+  // The session's ownership is proven until then. Never called: always.
   void may_call_until(SteadyTime time) { lease_->hold_until(time); }
-  // Nobody is called any more; what was not is given to the next session to call.
+  // Makes no more calls. The next session makes those that are left.
   void stop();
 
   // A message for the session of an executor group.
   void take(const Worker& worker, const wire::Message& message);
-  // What an executor told this job tracker.
+  // Results that an executor reported to this job tracker.
   void results(ExecutorResults results, OnStored done);
-  // Of which group the run is; where another job tracker knows that, each of which it may be.
+  // The group of the run. If another job tracker owns the run: the groups that are possible.
   std::vector<GroupId> groups_of_run(std::int64_t log_id) const;
   void on_outcome(net::PostOutcome outcome);
   void on_hang_up(const std::string& server);
 
-  // Of a definition whose fires, or all of whose runs, are void now: nobody is called for them.
+  // The fires or all runs of this definition are void: makes no call for them.
   void take_back_void(DefinitionId id);
 
-  // The executors of a group are others now. Where it names one, that has registered, and may be
-  // well again.
+  // The executors of a group have changed. The address is set if one registered; it may be healthy
+  // again.
   void seat(GroupId group, const std::string& address = {});
   void doubt(GroupId group, const std::string& address);
 
-  // At the end of a turn: begins what was handed out.
+  // At the end of a turn: starts the jobs that were handed out.
   void flush();
-  // Called about each half second.
+  // Called every half second.
   void run_once();
 
   std::int64_t calls() const { return calls_made_; }
@@ -145,13 +147,13 @@ class Pusher {
   using Run = PushedRun;
   using Job = PushedJob;
   using Place = std::pair<GroupId, std::string>;  // an executor's, by its address
-  // To one executor.
+  // The queue of one executor.
   struct Line {
-    std::size_t calls = 0;                 // under way
-    std::deque<std::int64_t> waiting{};    // runs that are stored, by log id
+    std::size_t calls = 0;                 // in progress
+    std::deque<std::int64_t> waiting{};    // stored runs, by log id
     std::deque<wire::AttemptId> asking{};  // attempts for which it is to be asked
   };
-  // A post under way.
+  // A request in progress.
   struct Call {
     enum class Kind : std::uint8_t { kRun, kChoose, kIdle, kThere, kKill };
     Kind kind = Kind::kRun;
@@ -160,7 +162,7 @@ class Pusher {
     std::int32_t attempt = 0;
     std::int64_t log_id = 0;
     std::string address{};
-    bool is_trigger = false;  // kRun: at /trigger
+    bool is_trigger = false;  // kRun: sent to /trigger
 
     Place place() const { return {group, address}; }
   };
@@ -174,7 +176,7 @@ class Pusher {
   Job& add_job(const Executing& entry);
   void plan(Job& job);
   void ask_next(Job& job);
-  // False: not now.
+  // Returns false if it is not possible now.
   bool ask(Job& job);
   void on_asked(const Call& call, const net::PostOutcome& outcome);
   void add_run(Job& job, std::int32_t shard, std::int32_t shards, std::vector<std::string> order,
@@ -182,7 +184,7 @@ class Pusher {
   void store_runs(const Job& job, std::vector<Operation> operations);
   bool is_elsewhere_better(GroupId group, const std::string& address,
                            const std::vector<std::string>& others) const;
-  // False: not now.
+  // Returns false if it is not possible now.
   bool call(Job& job, Run& run);
   void get_in_line(Run& run);
   void call_waiting(const Place& place);
@@ -267,15 +269,16 @@ class Pusher {
   std::set<wire::AttemptId> going_back_;        // and not stored yet
   std::unordered_map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
-  std::map<Place, Line> lines_;              // that are not empty
-  std::map<GroupId, std::int32_t> busy_of_;  // calls and all that waits in the lines of a group
-  std::map<GroupId, std::int32_t> runs_of_;  // those of runs_
-  std::set<GroupId> full_;                   // said to have as many as may be
-  std::set<Place> suspects_;  // called themselves idle of a run that was taken, and never busy
-  std::map<Place, SteadyTime> tried_at_;  // whether they do, of others
+  std::map<Place, Line> lines_;              // not empty
+  std::map<GroupId, std::int32_t> busy_of_;  // calls and queued calls of a group
+  std::map<GroupId, std::int32_t> runs_of_;  // size of runs_ per group
+  std::set<GroupId> full_;                   // logged that they have the most runs
+  // Reported themselves idle although they accepted a run, and never busy.
+  std::set<Place> suspects_;
+  std::map<Place, SteadyTime> tried_at_;  // last check of others for that
   std::map<GroupId, std::vector<wire::AttemptId>> handed_;
-  std::set<Place> asked_;          // executors in service that were sent a beat once
-  std::set<std::string> hung_up_;  // servers whose connection was closed since the last look
+  std::set<Place> asked_;          // executors in service that got a heartbeat once
+  std::set<std::string> hung_up_;  // servers that closed a connection since the last look
   SteadyTime beaten_at_{};
   SteadyTime tidied_at_{};
   std::int64_t calls_made_ = 0;

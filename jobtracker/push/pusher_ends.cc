@@ -6,18 +6,18 @@
 #include "shared/job/retry_delay.h"
 #include "shared/wire/xxl/write.h"
 
-// How calls end: results, kills, time-outs, and executors that are gone.
+// The ends of calls: results, kills, time-outs, and executors that have left.
 namespace carillon::jobtracker {
 namespace {
 
 constexpr Duration kTidyPeriod = std::chrono::minutes{1};
-// How often an executor is asked for a run of which there is no doubt.
+// Interval of idle checks for a run without doubt.
 constexpr Duration kAskSeldom = std::chrono::minutes{1};
-// When one that has never called itself busy is first asked for a run.
+// First idle check of a run at an executor that has never reported itself as busy.
 constexpr Duration kAskFirst = std::chrono::milliseconds{500};
-// An end that the store did not take is reported again.
+// An end that the store rejected is reported again.
 constexpr Duration kReportAgain = std::chrono::seconds{2};
-// Lines about late results in such a time, and of what one says.
+// Limit of log lines about late results, and of the quoted text.
 constexpr Duration kLateTime = std::chrono::seconds{10};
 constexpr std::int32_t kLateLines = 20;
 constexpr std::size_t kLateMessageBytes = 200;
@@ -39,7 +39,7 @@ LogState state_of(std::int32_t code) {
   return code == wire::xxl::kTimedOut ? LogState::kTimedOut : LogState::kFailed;
 }
 
-// Answers who told several results when all of them are stored.
+// Answers an executor with several results when all are stored.
 class Answer {
  public:
   explicit Answer(OnStored done) : done_(std::move(done)) {}
@@ -68,7 +68,7 @@ void Pusher::results(ExecutorResults results, OnStored done) {
 void Pusher::take_results(ExecutorResults results, OnStored done) {
   auto answer = std::make_shared<Answer>(std::move(done));
   const auto told = [answer](const Status& status) { answer->stored(status); };
-  answer->expect();  // Until all were looked at.
+  answer->expect();  // Until all were checked.
   std::vector<wire::xxl::RunResult> for_others;
   for (wire::xxl::RunResult& one : results.results) {
     const std::int32_t code = code_of(one.code);
@@ -89,7 +89,7 @@ void Pusher::take_results(ExecutorResults results, OnStored done) {
     }
     hear({run->row.group, run->row.address});
     if (run->row.code != 0 && run->row.shards > 1) {
-      // Its end is stored, or about to be; that of the broadcast may be hours away.
+      // Its end is stored or being stored; that of the broadcast may be hours away.
       confirm_late(told);
     } else if (run->row.code != 0) {
       run->told.push_back(told);
@@ -121,8 +121,8 @@ std::vector<GroupId> Pusher::groups_of_run(std::int64_t log_id) const {
   return groups;
 }
 
-// Whoever has lost the store knows of no run, and must not take another's result: what is stored
-// next, behind the ends that came before, proves that it has not.
+// A session that has lost the store knows no runs, and must not accept another session's result:
+// the next commit after all pending ends proves its ownership.
 void Pusher::confirm_late(OnStored told) {
   batcher_.post_unit(Urgency::kCompletion, {},
                      [told = std::move(told)](std::vector<Operation>&, const std::vector<Outcome>&,
@@ -131,7 +131,7 @@ void Pusher::confirm_late(OnStored told) {
                      });
 }
 
-// Whoever tells a thousand a second fills no disk.
+// Limits the log lines for a flood of late results.
 void Pusher::note_late(const wire::xxl::RunResult& result, std::int32_t code) {
   ++late_results_;
   const SteadyTime now = clock_.steady_now();
@@ -141,13 +141,13 @@ void Pusher::note_late(const wire::xxl::RunResult& result, std::int32_t code) {
   }
   if (++late_lines_ > kLateLines) return;
   const std::string said = result.message.value_or(std::string{});
-  log_.info("a late result of an executor changes nothing", "log_id", result.log_id, "code", code,
+  log_.info("ignored a late result of an executor", "log_id", result.log_id, "code", code,
             "message", first_bytes(said, kLateMessageBytes), "so_far", late_results_);
 }
 
 void Pusher::end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done) {
   if (!job.killed.empty() && says_it_was_killed(message)) code = wire::xxl::kFailure;
-  (void)call_back(run);  // Its connection may have given it back since it was tried.
+  (void)call_back(run);  // Its connection may have released it since the last try.
   run.phase = Phase::kEnded;
   run.row.code = code;
   run.row.message = std::move(message);
@@ -203,7 +203,8 @@ void Pusher::report(Job& job) {
   outside_.report(*worker, {.session = worker->session, .results = {*job.result}});
 }
 
-// The attempt has its end in the store, or is another's: nothing of it counts any more.
+// The attempt's end is in the store, or it belongs to another session: nothing of it counts any
+// more.
 void Pusher::forget(const wire::AttemptId& id) {
   Job* job = find(id.job_id, id.attempt);
   if (job == nullptr) return;
@@ -219,7 +220,7 @@ void Pusher::forget(const wire::AttemptId& id) {
   const GroupId group = job->group;
   jobs_.erase(id.job_id);
   if (!operations.empty()) {
-    // Each end brings one: as housekeeping they would gather under more load than can be stored.
+    // One per end: as background work they would pile up under load.
     batcher_.post_unit(Urgency::kClaim, std::move(operations),
                        [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
   }
@@ -269,7 +270,7 @@ void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
       });
 }
 
-// As its own executor has its data, perhaps, that one first.
+// Its previous executor may have its data, so it is tried first.
 void Pusher::retry_shard(Job& job, Run& run) {
   std::vector<std::string> order = choice_.all_for(job);
   if (order.empty()) {
@@ -278,7 +279,7 @@ void Pusher::retry_shard(Job& job, Run& run) {
   }
   const auto own = std::find(order.begin(), order.end(), run.row.address);
   if (own != order.end()) std::rotate(order.begin(), own, own + 1);
-  if (run.row.code != 0) ++run.row.failures;  // A lost one has no result.
+  if (run.row.code != 0) ++run.row.failures;  // A lost shard has no result.
   run.refusals = {};
   replace_run(job, run, std::move(order));
 }
@@ -347,13 +348,13 @@ void Pusher::send_kill(const Job& job) {
     }
   }
   for (const std::string& address : addresses) {
-    // What is not reached is not waited for.
+    // The kill is not retried for unreachable executors.
     (void)post({.kind = Call::Kind::kKill, .group = job.group, .address = address}, "kill",
                wire::xxl::write_job({.job_id = job.call.job_id}));
   }
 }
 
-// ---- who is gone ----
+// ---- executors that have left ----
 
 void Pusher::doubt(GroupId group, const std::string& address) {
   const SteadyTime now = clock_.steady_now();
@@ -380,7 +381,7 @@ void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
   if (is_gone && !run->is_doubtful) return doubt(made.group, made.address);
   run->asked_every = std::clamp(2 * run->asked_every, config_.beat, kAskSeldom);
   if (answer == BeatAnswer::kNo) {
-    // With this run, or with another of the job that it was told since.
+    // The executor got a stop request with this run or with a later run of the job.
     run->grace = config_.resend_grace;
     run->lost_at.reset();
   } else if (!run->is_doubtful && !is_honest(place)) {
@@ -398,11 +399,12 @@ void Pusher::lose(Job& job, Run& run, const char* why) {
   }
   if (run.row.shards == 1) return ends_.take_back(job.id, true);
   if (++run.losses >= kLostRunsMax) {
-    return end_run(job, run, wire::xxl::kFailure, "its executor died or was cut off each time");
+    return end_run(job, run, wire::xxl::kFailure,
+                   "its executor died or was disconnected each time");
   }
   run.phase = Phase::kEnded;
   run.again_at = clock_.steady_now();
-  run.row.message = "its executor died, was cut off, or never heard of it";
+  run.row.message = "its executor died, was disconnected, or never received the call";
   batcher_.post(Urgency::kCompletion, AddLog{log_of_shard(job, run, LogState::kLost)},
                 [](Operation&, const Outcome&, const Error*) {});
   again(job, run);
@@ -452,7 +454,7 @@ void Pusher::look_at(Job& job, SteadyTime now) {
     Run* run = find_run(log_id);
     if (run == nullptr || job.result) continue;
     if (stops && run->phase != Phase::kEnded) {
-      end_run(job, *run, wire::xxl::kFailure, "its executor did not say that it has stopped");
+      end_run(job, *run, wire::xxl::kFailure, "its executor did not report that it stopped");
     } else {
       look_at_run(job, *run, now);
     }
@@ -464,12 +466,12 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   if (run.phase != Phase::kRunning) return;
   const bool is_over =
       job.timeout > Duration{} && now - run.since >= job.timeout + config_.stop_grace;
-  // What its executor denies does not go on there.
+  // A run that its executor denies does not continue there.
   if (is_over && !run.lost_at) {
     send_kill(job);
-    return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");
+    return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not report it");
   }
-  if (run.lost_at && now >= *run.lost_at) return lose(job, run, "its executor does not know of it");
+  if (run.lost_at && now >= *run.lost_at) return lose(job, run, "its executor does not know it");
   if (is_given_up(run, now)) return lose(job, run, "its executor has been silent for too long");
   const bool is_suspect = suspects_.contains({run.row.group, run.row.address});
   if (is_suspect && !run.row.is_taken && !run.is_doubtful) {
@@ -493,15 +495,15 @@ bool Pusher::is_honest(const Place& place) const {
   return executor != nullptr && executor->is_honest;
 }
 
-// What is known of it by now outlives a restart. All that is written of runs is in one line, so
-// that the newest of it stays.
+// Stores the current state of a run, so that it survives a restart. All writes about runs are in
+// one queue, so that the newest one wins.
 void Pusher::keep(const Run& run) {
   batcher_.post(Urgency::kClaim, PutPushRun{run.row},
                 [](Operation&, const Outcome&, const Error*) {});
 }
 
-// Who has never called itself busy may call itself idle always: it is tried with one run now and
-// then, and its word does not count before.
+// An executor that has never reported itself as busy may always report itself as idle: its reports
+// do not count, and it is tested with one run now and then.
 bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {
   if (run.is_doubtful || run.lost_at) return now - run.asked_at >= run.asked_every;
   if (now - run.asked_at < kAskFirst) return false;

@@ -4,11 +4,11 @@
 
 #include "jobtracker/push/pusher.h"
 
-// Attempts that no executor was called for: they go back while nobody listens, and are called back
-// as far as they can be.
+// Attempts without a call: they are requeued while no executor is reachable, and calls are recalled
+// as far as possible.
 namespace carillon::jobtracker {
 
-// True: its executor does not hear of it.
+// True: its executor does not receive it.
 bool Pusher::call_back(Run& run) {
   if (run.phase == Phase::kStored) return true;
   if (run.phase != Phase::kCalling || !run.sending || !run.sending->recall()) return false;
@@ -16,7 +16,7 @@ bool Pusher::call_back(Run& run) {
   return true;
 }
 
-// True: no executor hears of it.
+// True: no executor receives it.
 bool Pusher::call_back_all(const Job& job) {
   return std::all_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
     Run& run = runs_.at(log_id);
@@ -24,7 +24,7 @@ bool Pusher::call_back_all(const Job& job) {
   });
 }
 
-// An executor has heard of it. A shard that failed, or was lost, has run.
+// An executor has received a call. A failed or lost shard has run.
 bool Pusher::has_begun(const Job& job) const {
   return std::any_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
     const Run& run = runs_.at(log_id);
@@ -33,7 +33,7 @@ bool Pusher::has_begun(const Job& job) const {
   });
 }
 
-// ---- while nobody listens ----
+// ---- while no executor is reachable ----
 
 void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
   note_silence(call, outcome);
@@ -44,7 +44,7 @@ void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
                                            : Health::kQuiet;
   const bool is_news = health_.set_unwell(call.group, call.address, health);
   if (is_news && outcome.is_refused)
-    log_.warn("nobody listens at the address of an executor", "address", call.address);
+    log_.warn("no program listens at the address of an executor", "address", call.address);
 }
 
 bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
@@ -55,7 +55,8 @@ bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
                      [&](const std::string& other) { return health_.of(group, other) < health; });
 }
 
-// Where nobody is there, a shard of what has begun is called again later: it cannot go back.
+// If no executor is reachable, a shard of a started broadcast is called again later: it cannot be
+// requeued.
 bool Pusher::waits_for_any(const Job& job, Run& run) {
   if (!job.killed.empty() || !health_.is_nobody_there(job.group) || run.row.shards == 1)
     return false;
@@ -64,14 +65,14 @@ bool Pusher::waits_for_any(const Job& job, Run& run) {
   return true;
 }
 
-// ---- what does not begin ----
+// ---- jobs that must not start ----
 
 bool Pusher::is_void(const Job& job) const {
   const Executing* entry = executing_.find(job.id, job.attempt);
   return entry != nullptr && catalog_.is_void(entry->row);
 }
 
-// It was to, as it is void or too late, and did.
+// It was void or late, and was requeued.
 bool Pusher::went_back(const Job& job) {
   const Executing* entry = executing_.find(job.id, job.attempt);
   const bool must = !has_begun(job) && job.killed.empty() && entry != nullptr &&
@@ -79,13 +80,13 @@ bool Pusher::went_back(const Job& job) {
   return must && go_back(job);
 }
 
-// Its executor has gone, and others may have come since it was chosen; or nobody is there.
+// Its executor has left, and others may have come since it was chosen; or none is reachable.
 bool Pusher::went_with(const std::string& address, const Job& job) {
   const bool is_gone = executors_.find(job.group, address) == nullptr;
   return job.killed.empty() && (is_gone || health_.is_nobody_there(job.group)) && go_back(job);
 }
 
-// While the call waits for a connection, time goes on.
+// Time passes while the call waits for a connection.
 SteadyTime Pusher::call_until(const Job& job) const {
   const Executing* entry = executing_.find(job.id, job.attempt);
   if (entry == nullptr || has_begun(job)) return SteadyTime::max();
@@ -94,8 +95,7 @@ SteadyTime Pusher::call_until(const Job& job) const {
                                   : clock_.steady_now() + (until - clock_.now());
 }
 
-// False: an executor may have heard of it, or somebody is cancelling it. Otherwise the job is not
-// there any more.
+// False: an executor may have received it, or it is being cancelled. Otherwise the job is removed.
 bool Pusher::go_back(const Job& job) {
   const Executing* entry = executing_.find(job.id, job.attempt);
   const bool is_being_cancelled = entry != nullptr && entry->cancels > 0;
@@ -107,7 +107,7 @@ bool Pusher::go_back(const Job& job) {
   return true;
 }
 
-// What the store did not take is done again.
+// Repeats what the store rejected.
 void Pusher::go_back_again() {
   for (auto id = going_back_.begin(); id != going_back_.end();) {
     const Executing* entry = executing_.find(id->job_id, id->attempt);
@@ -131,8 +131,8 @@ void Pusher::stop() {
   for (auto& [id, job] : jobs_) give_away(job);
 }
 
-// Without rows it was not called, and the next session does. A broadcast of which a shard was
-// called stays as it is: its other shards may be lost.
+// Without rows it was not called, and the next session calls it. A broadcast with a called shard
+// stays: its other shards may be lost.
 void Pusher::give_away(Job& job) {
   if (job.result || job.runs.empty() || has_begun(job) || !call_back_all(job)) return;
   std::vector<Operation> rows;

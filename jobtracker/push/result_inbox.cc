@@ -33,7 +33,7 @@ void ResultInbox::put(std::vector<wire::xxl::RunResult> results, OnStored done) 
 }
 
 void ResultInbox::run_once() {
-  // What others were told may be left of one that has gone.
+  // Results for this job tracker may remain from one that has left.
   if (ownership_.are_several()) may_have_some_ = true;
   const SteadyTime now = clock_.steady_now();
   if (!may_have_some_ || is_reading_ || now - read_at_ < kPeriod) return;
@@ -46,7 +46,7 @@ void ResultInbox::after_others(std::function<void()> then) {
   if (!is_reading_) read();
 }
 
-// One at a time, for all who wait then; of all that is there, part by part.
+// One read at a time, for all that wait; page by page.
 void ResultInbox::read() {
   is_reading_ = true;
   may_have_some_ = false;
@@ -60,7 +60,8 @@ void ResultInbox::read_behind(std::int64_t id) {
   batcher_.ask(ReadExecutorResults{.after = id, .limit = kRowsMax},
                [this](Result<ReadAnswer> answer) {
                  if (!answer.ok()) {
-                   // What was stored first is not known: run_once() reads for who waits.
+                   // It is unknown which result was stored first: run_once() reads for those that
+                   // wait.
                    may_have_some_ = true;
                    is_reading_ = false;
                    return;

@@ -14,24 +14,24 @@
 
 namespace carillon::jobtracker {
 
-// Results that executors tell a job tracker which does not look after their runs: stored for the
-// one that does, which takes them from the store.
+// Passes results that executors report to a job tracker that does not own their runs: it stores
+// them, and the owner reads them.
 //
 // Thread: the loop.
 class ResultInbox {
  public:
   using Take = std::function<void(ExecutorResults, OnStored)>;
 
-  // `take`: takes results of runs of this job tracker. The references must outlive it.
+  // `take`: processes results of this job tracker's runs. The references must outlive this object.
   ResultInbox(const Ownership& ownership, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
               Take take);
 
-  // Calls `then` once what others were told before now is taken, so that the first result counts
-  // whomever it was told; at once where there are no others.
+  // Calls `then` after all results that others have stored until now were processed: the first
+  // result counts, whichever job tracker received it. Immediate if there are no other job trackers.
   void after_others(std::function<void()> then);
-  // For another job tracker.
+  // Stores results for another job tracker.
   void put(std::vector<wire::xxl::RunResult> results, OnStored done);
-  // Called about each half second: takes what others have stored for this one.
+  // Called every half second: processes the results that others stored for this job tracker.
   void run_once();
   Sizes sizes() const {
     return {{"under_way", under_way_.size()}, {"waiting", after_this_.size() + after_next_.size()}};
@@ -51,7 +51,7 @@ class ResultInbox {
   bool may_have_some_ = true;
   bool is_reading_ = false;
   std::set<std::int64_t> under_way_;
-  std::vector<std::function<void()>> after_this_;  // for the reading under way, or that failed
+  std::vector<std::function<void()>> after_this_;  // waiting for the current or failed read
   std::vector<std::function<void()>> after_next_;
 };
 

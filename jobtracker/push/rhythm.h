@@ -4,21 +4,21 @@
 
 namespace carillon::jobtracker {
 
-// When an executor registers, and whether that is out of its rhythm, as that of a process which was
-// started at the address of another one. A registration that is missed is no sign of that.
+// Learns the registration period of an executor, and detects a registration out of rhythm: a sign
+// of a new process at the same address. A missed registration is not such a sign.
 class Rhythm {
  public:
   Rhythm() = default;
   explicit Rhythm(WallTime last) : last_(last) {}
 
-  // It has registered at that time. True: much too early, so whoever did may know nothing of what
-  // ran there before.
+  // A registration at this time. Returns true if it is much too early: the process may not know the
+  // runs of its predecessor.
   bool is_broken_by(WallTime at);
 
  private:
   WallTime last_{};
   Duration gap_{};     // before last_
-  Duration period_{};  // 0: not known
+  Duration period_{};  // 0: unknown
 };
 
 }  // namespace carillon::jobtracker

@@ -13,7 +13,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::int64_t kCountMax = 1'000'000;  // beyond it a count begins anew
+constexpr std::int64_t kCountMax = 1'000'000;  // a larger count starts again
 constexpr std::uint64_t kFirstTurns = 100;
 constexpr int kVirtualNodes = 100;
 
@@ -21,14 +21,14 @@ std::int64_t below(Random& random, std::uint64_t bound) {
   return static_cast<std::int64_t>(random.next() % bound);
 }
 
-// The list from that place on, round to before it.
+// The list rotated to start at this position.
 std::vector<std::string> from(const std::vector<std::string>& addresses, std::size_t first) {
   std::vector<std::string> order = addresses;
   std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first), order.end());
   return order;
 }
 
-// Along the ring from the job's place, each address where it is met first.
+// The addresses in ring order from the job's position, without duplicates.
 std::vector<std::string> along_the_ring(std::string_view job,
                                         const std::vector<std::string>& addresses) {
   std::map<std::uint32_t, std::size_t> ring;
@@ -104,7 +104,7 @@ class Routing {
   Random& random_;
 };
 
-// "TURN" and, a line each, "COUNT LAST ADDRESS".
+// "TURN" and, per line, "COUNT LAST ADDRESS".
 std::string RouteMemory::to_text() const {
   if (*this == RouteMemory{}) return {};
   std::string text = std::to_string(turn_);
@@ -142,7 +142,7 @@ std::uint32_t ring_hash(std::string_view key) {
   boost::uuids::detail::md5::digest_type digest;
   static_assert(std::is_same_v<decltype(digest), unsigned int[4]>, "as Boost 1.74 has it");
   md5.get_digest(digest);
-  // Its numbers have the first byte highest.
+  // The numbers of the digest are big-endian.
   const std::uint32_t first = digest[0];
   return first >> 24U | (first >> 8U & 0xFF00U) | (first << 8U & 0xFF0000U) | first << 24U;
 }
@@ -150,7 +150,7 @@ std::uint32_t ring_hash(std::string_view key) {
 std::vector<std::string> route(Route route, std::string_view job,
                                const std::vector<std::string>& addresses, RouteMemory& memory,
                                Random& random) {
-  CARILLON_ASSERT(!addresses.empty(), "somebody can be called");
+  CARILLON_ASSERT(!addresses.empty(), "at least one executor can be called");
   Routing routing{memory, random};
   switch (route) {
     case Route::kLast:

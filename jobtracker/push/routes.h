@@ -15,8 +15,9 @@ namespace carillon::jobtracker {
 // another job tracker, goes on where the last one stopped.
 class RouteMemory {
  public:
-  static RouteMemory from_text(std::string_view text);  // of to_text(); of anything else: empty
-  std::string to_text() const;                          // empty: nothing is remembered
+  static RouteMemory from_text(
+      std::string_view text);   // text from to_text(); invalid text gives an empty memory
+  std::string to_text() const;  // empty: no memory
 
   bool operator==(const RouteMemory&) const = default;
 
@@ -29,19 +30,20 @@ class RouteMemory {
     bool operator==(const Use&) const = default;
   };
 
-  std::int64_t turn_ = -1;  // ROUND; -1: none yet
+  std::int64_t turn_ = -1;  // for ROUND; -1: none yet
   std::map<std::string, Use> uses_{};
 };
 
-// The order in which a job's executors are to be tried: the one that its route chooses first, then
-// those that take its place if it refuses. `job` is what CONSISTENT_HASH goes by: of one that
-// xxl-job knows, its number. `addresses` are not empty. FAILOVER and BUSYOVER ask in that order;
-// SHARDING_BROADCAST calls all, the shards in that order.
+// The order in which to try a job's executors: the route's choice first, then its substitutes after
+// a rejection. `job`: hash key of CONSISTENT_HASH; for a job of xxl-job, its number. Requires:
+// `addresses` is not empty. FAILOVER and BUSYOVER ask in this order; SHARDING_BROADCAST calls all,
+// with the shards in this order.
 std::vector<std::string> route(Route route, std::string_view job,
                                const std::vector<std::string>& addresses, RouteMemory& memory,
                                Random& random);
 
-// The place on the ring of CONSISTENT_HASH: the first four bytes of the MD5, the lowest first.
+// Position on the ring of CONSISTENT_HASH: the first four bytes of the MD5, little-endian, like
+// xxl-job.
 std::uint32_t ring_hash(std::string_view key);
 
 }  // namespace carillon::jobtracker

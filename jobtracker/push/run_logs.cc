@@ -12,34 +12,33 @@ namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds{10};
 constexpr std::size_t kPartMax = 1024 * 1024;
-// As JSON; what is behind it comes with the next part, and would hold up the loop with each.
+// As JSON; the rest comes with the next part. Larger answers would block the loop.
 constexpr std::size_t kAnswerMax = 2 * kPartMax;
-constexpr std::string_view kLeftOut = " [the rest of this line is left out]\n";
-// A position is a shard and a line of its log.
+constexpr std::string_view kLeftOut = " [the rest of this line was cut]\n";
+// A position consists of a shard and a line of its log.
 constexpr int kLineBits = 40;
 constexpr std::int64_t kLineMask = (std::int64_t{1} << kLineBits) - 1;
-// Ids of its posts, apart from those of calls.
+// Ids of its requests, distinct from those of calls.
 constexpr std::uint64_t kOwnIds = std::uint64_t{1} << 63;
 
 std::int64_t position_of(std::int32_t shard, std::int64_t line) {
   return (std::int64_t{shard} << kLineBits) | std::min(line, kLineMask);
 }
 
-// Not kUnavailable: the job tracker can answer, and so can its store.
+// Not kUnavailable: the job tracker and its store are reachable.
 Error no_log_at(const std::string& address, const std::string& why) {
-  return {ErrorCode::kConflict, "the log lies with executor " + address + why};
+  return {ErrorCode::kConflict, "the log is stored on executor " + address + why};
 }
 
 Result<wire::xxl::LogPart> part_in(const net::PostOutcome& outcome) {
-  // So much is no refusal, and what says that may be behind it.
+  // A large answer is not an error; the error text may be in the rest.
   if (outcome.is_cut) return wire::xxl::read_log_part(wire::xxl::end_cut_text(outcome.body));
   const wire::xxl::Reply reply = CARILLON_TRY(wire::xxl::read_reply(outcome.body));
   if (!reply.ok()) return Error{ErrorCode::kUnavailable, reply.message};
   return wire::xxl::read_log_part(outcome.body);
 }
 
-// Executors send all that there is; it is handed on in parts of whole lines. Of a line that is
-// longer than one, the beginning.
+// Executors send everything; it is passed on in parts of complete lines. A longer line is cut.
 void cut(wire::xxl::LogPart& part, std::int64_t line) {
   std::string& text = part.text;
   if (text.size() > kPartMax) {
@@ -82,7 +81,7 @@ bool RunLogs::read(JobId job, std::int32_t attempt, std::int64_t position,
   return true;
 }
 
-// Of each attempt's calls the oldest first, as shards are numbered.
+// The calls of each attempt, oldest first, which is the order of shards.
 bool RunLogs::recall(JobId job, const std::vector<LogEntry>& history) {
   std::map<std::int32_t, std::map<std::int64_t, Place>> calls;  // by attempt and log id
   for (const LogEntry& entry : history) {
@@ -115,7 +114,8 @@ void RunLogs::ask(JobId job, Places::const_iterator place, std::int64_t line,
   post.cuts_answer = true;
   const std::uint64_t id = post.id;
   if (!poster_->post(std::move(post)))
-    return on_part(Error{ErrorCode::kLimit, "too many executors are called just now, try again"});
+    return on_part(
+        Error{ErrorCode::kLimit, "too many calls to executors are in progress, try again"});
   readings_.emplace(id, Reading{.job = job,
                                 .key = key,
                                 .line = line,
@@ -132,7 +132,7 @@ bool RunLogs::on_outcome(const net::PostOutcome& outcome) {
   return true;
 }
 
-// One log that cannot be read does not keep those behind it.
+// An unreadable log does not block the following ones.
 void RunLogs::pass_over(const Reading& reading, const Error& why) {
   const auto& [attempt, shard] = reading.key;
   const auto places = places_.find(reading.job);
@@ -153,7 +153,7 @@ void RunLogs::answer(Reading reading, const net::PostOutcome& outcome) {
   if (!read.ok())
     return pass_over(reading, no_log_at(reading.address, ": " + read.error().message));
   wire::xxl::LogPart& part = read.value();
-  // Past the end some count on and some do not, and a missing file has a text of its own.
+  // At the end some executors count on and some do not, and a missing file has a special text.
   if (outcome.is_cut || part.text.size() > kPartMax) cut(part, reading.line);
   const bool has_more = part.to_line > reading.line && !part.text.empty();
   if (!has_more) {

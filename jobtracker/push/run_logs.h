@@ -16,40 +16,40 @@
 
 namespace carillon::jobtracker {
 
-// Where the latest calls of executors were, so that what their runs write can be read there. Those
-// of older ones are forgotten, and of an earlier process but those that were under way: where they
-// were stands in the history.
+// Remembers at which executors the latest runs were called, so that their logs can be read there.
+// Older calls are dropped; after a restart only runs in progress are known. The history has the
+// executors of all runs.
 //
 // Thread: the loop.
 class RunLogs final : public ExecutorLogs {
  public:
-  // One call, with which a run began.
+  // One call that started a run.
   struct Place {
     std::int64_t log_id = 0;
     GroupId group{};
     std::string address{};
   };
-  // As whom an executor is called.
+  // Data for calling an executor.
   struct Caller {
     std::string token{};
     std::string app_name{};
   };
 
-  // `caller`: nothing for an executor that is not in service, which is not called.
+  // `caller`: none for an executor that is not in service; it is not called.
   explicit RunLogs(std::function<std::optional<Caller>(const Place&)> caller,
                    std::size_t calls_max = 20'000)
       : caller_(std::move(caller)), calls_max_(calls_max) {}
 
   void set_poster(net::Poster* poster) { poster_ = poster; }
 
-  // A run begins; a later call of the same shard takes the place of an earlier one.
+  // A run starts. A later call of the same shard replaces an earlier one.
   void note(JobId job, std::int32_t attempt, std::int32_t shard, Place place);
 
   bool read(JobId job, std::int32_t attempt, std::int64_t position,
             std::function<void(Result<ExecutorLogPart>)> on_part) override;
   bool recall(JobId job, const std::vector<LogEntry>& history) override;
 
-  // Whether it was one of its own.
+  // Returns whether the request was its own.
   bool on_outcome(const net::PostOutcome& outcome);
   Sizes sizes() const {
     return {{"places", places_.size()}, {"noted", noted_.size()}, {"readings", readings_.size()}};
@@ -62,7 +62,7 @@ class RunLogs final : public ExecutorLogs {
   struct Reading {
     JobId job{};
     Key key{};
-    std::int64_t line = 0;  // after which
+    std::int64_t line = 0;  // the last line that was read
     std::function<void(Result<ExecutorLogPart>)> on_part{};
     std::string address{};
   };
@@ -76,7 +76,7 @@ class RunLogs final : public ExecutorLogs {
   const std::size_t calls_max_;
   net::Poster* poster_ = nullptr;
   std::unordered_map<JobId, Places> places_;
-  std::deque<std::pair<JobId, Key>> noted_;  // the oldest first
+  std::deque<std::pair<JobId, Key>> noted_;  // oldest first
   std::unordered_map<std::uint64_t, Reading> readings_;
   std::uint64_t last_reading_ = 0;
 };

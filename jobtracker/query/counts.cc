@@ -1,4 +1,4 @@
-// How many ended, by days.
+// Daily counts of ended jobs.
 #include <array>
 #include <map>
 #include <utility>
@@ -11,7 +11,7 @@ namespace {
 constexpr std::array kCountNames = {"succeeded", "failed",  "retried",  "skipped",
                                     "missed",    "expired", "cancelled"};
 
-// Which of them an end counts as.
+// The column that an end counts in.
 std::size_t count_of(const LogCount& ends) {
   switch (ends.state) {
     case LogState::kSucceeded:

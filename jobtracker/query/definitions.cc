@@ -1,4 +1,4 @@
-// What is defined, in the order of the definitions' ids.
+// Lists definitions in id order.
 #include <map>
 #include <utility>
 
@@ -10,8 +10,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// So many in memory are looked at for a page, whatever is found by then: the loop does not stand
-// still for those of other groups.
+// Most definitions in memory to check for one page, so that the loop is not blocked.
 constexpr int kLookedAtMax = 4'000;
 
 }  // namespace
@@ -29,7 +28,7 @@ void QueryDesk::list(const Asker& asker, const wire::Query& message) {
     return clients_.answer(asker, question.task_id.empty() ? definitions_page(question)
                                                            : definitions_of_task(question));
   }
-  // Those of the other job trackers are read from the store.
+  // Definitions of other job trackers are read from the store.
   read(asker, question, [this, asker](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     clients_.answer(asker, stored_page(std::get<DefinitionsAnswer>(std::move(answer).value())));
@@ -71,7 +70,7 @@ wire::Rows QueryDesk::definitions_of_task(const ListDefinitions& question) const
   return reply;
 }
 
-// In the order of the store, where ours stand among the others'; of ours, what is in memory.
+// In store order, where owned ones are between others; for owned ones the values in memory.
 wire::Rows QueryDesk::stored_page(DefinitionsAnswer found) const {
   wire::Rows reply;
   if (found.next) reply.next = key_text({found.next.value});
@@ -80,7 +79,7 @@ wire::Rows QueryDesk::stored_page(DefinitionsAnswer found) const {
       reply.rows.push_back(definition_row(*ours));
       continue;
     }
-    if (ownership_.has(row.group)) continue;  // It has just gone, or is just coming.
+    if (ownership_.has(row.group)) continue;  // It is being added or removed.
     auto spec = wire::decode_spec(row.spec);
     if (!spec.ok()) continue;
     auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);

@@ -7,14 +7,14 @@
 
 #include "shared/wire/messages.h"
 
-// What all questions of people have in common: answers come in pages, or are refused.
+// Common parts of all queries: answers in pages, and errors.
 namespace carillon::jobtracker {
 
-// A page stays below a frame's size, whatever is in its rows.
+// Most rows of a page; keeps it below a frame's size whatever the rows contain.
 inline constexpr std::int64_t kPageMax = 400;
 std::int64_t page_of(const wire::Query& message);
 
-// Where a page goes on: numbers with a colon between. No numbers: none, or nothing of ours.
+// Parses a page token: numbers separated by colons. Empty for no token or an invalid one.
 std::vector<std::int64_t> numbers(const std::string& text);
 std::string key_text(std::initializer_list<std::int64_t> parts);
 

@@ -15,7 +15,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr int kJobTries = 3;
-constexpr std::int64_t kCallsMax = 1'000;  // of a job, whose logs are read
+constexpr std::int64_t kCallsMax = 1'000;  // of a job whose logs are read
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
     return clients_.answer(asker,
                            error_reply({ErrorCode::kInvalidArgument,
                                         "Query.after is '" + message.after +
-                                            "', must be what the page before gave as next"}));
+                                            "', must be the next value of the previous page"}));
   }
   if (is_elsewhere(asker, message)) return;
   if (message.what == "list") return list(asker, message);
@@ -73,7 +73,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
 
-// What is in the memory of the group's owner only.
+// For data that only the owner of the group has in memory.
 bool QueryDesk::is_elsewhere(const Asker& asker, const wire::Query& message) {
   const Group* group = message.group.empty() ? nullptr : catalog_.group(message.group);
   if (group == nullptr) return false;
@@ -99,7 +99,7 @@ std::vector<GroupId> QueryDesk::parts_of(GroupId group) const {
   return group ? catalog_.parts_of(group) : std::vector<GroupId>{};
 }
 
-// Of all, where no group is named.
+// For all groups, if none is named.
 bool QueryDesk::is_in_memory(GroupId group) const {
   return ownership_.has_all() || (group && ownership_.has_all(catalog_.parts_of(group)));
 }
@@ -139,7 +139,7 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
     if (page.size() == limit) reply.next = key_text({page.rbegin()->first.value});
     return clients_.answer(asker, std::move(reply));
   }
-  // Those of the other job trackers are read from the store, with less to say of them.
+  // Jobs of other job trackers are read from the store, with fewer details.
   const ListExecuting question{
       .groups = parts, .after = from, .limit = static_cast<std::int64_t>(limit)};
   read(asker, question, [this, asker, message, question](Result<ReadAnswer> answer) {
@@ -170,7 +170,7 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
     if (!state) {
       return clients_.answer(
           asker, error_reply({ErrorCode::kInvalidArgument,
-                              "Query.states has '" + name + "', which is no state of an end"}));
+                              "Query.states has '" + name + "', which is not a final state"}));
     }
     states.push_back(*state);
   }
@@ -193,7 +193,7 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
   });
 }
 
-// All that is asked for, however many searches it takes.
+// Repeats searches until the page is full.
 void QueryDesk::read_history(const Asker& asker, ListHistory question,
                              std::function<void(Result<std::vector<LogEntry>>)> then,
                              std::vector<LogEntry> found) {
@@ -256,7 +256,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
           asker, error_reply({ErrorCode::kNotFound,
                               "task '" + message.task_id +
                                   "' is not waiting, executing or defined in group '" +
-                                  message.group + "' (what has ended is in the history)"}));
+                                  message.group + "' (ended jobs are in the history)"}));
     }
     clients_.answer(asker, std::move(reply));
   });
@@ -298,7 +298,7 @@ void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
        });
 }
 
-// It was neither waiting nor executing: it has ended, or it moved while it was looked for.
+// It was neither waiting nor executing: it has ended, or it moved during the look-up.
 void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int tries) {
   const ListHistory question{.job_id = message.job_id, .limit = 1};
   read_history(asker, question, [this, asker, message, tries](Result<std::vector<LogEntry>> found) {
@@ -307,9 +307,9 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
     if (entries.empty() || !entries.front().final) {
       if (tries < kJobTries) return job(asker, message, tries + 1);
       return clients_.answer(
-          asker,
-          error_reply({ErrorCode::kNotFound, "job " + std::to_string(message.job_id.value) +
-                                                 " is not known (its log may be past retention)"}));
+          asker, error_reply({ErrorCode::kNotFound,
+                              "job " + std::to_string(message.job_id.value) +
+                                  " is unknown (its log may be older than the retention)"}));
     }
     wire::Row row = log_row(entries.front());
     row.emplace_back("done", true);
@@ -319,7 +319,8 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
   });
 }
 
-// What a pushed run wrote lies with its executor. False: it is none, or nobody knows where it ran.
+// The output of a pushed run is at its executor. False: it was not pushed, or its executor is
+// unknown.
 bool QueryDesk::executor_output(const Asker& asker, const ListOutput& question) {
   return logs_.read(question.job_id, question.after_attempt, question.after_sequence,
                     [this, asker](Result<ExecutorLogPart> part) {
@@ -367,7 +368,7 @@ void QueryDesk::output(const Asker& asker, const wire::Query& message) {
   });
 }
 
-// None is stored: it may have been pushed, and have ended before anybody here knew of it.
+// No output is stored: it may be a pushed run that ended before this session.
 void QueryDesk::output_of_ended(const Asker& asker, const ListOutput& question, wire::Rows none) {
   if (executors_.groups().empty() || executing_.find(question.job_id) != nullptr)
     return clients_.answer(asker, std::move(none));

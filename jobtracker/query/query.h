@@ -23,8 +23,8 @@ namespace carillon::jobtracker {
 // A counter or gauge by name.
 using Stat = std::pair<std::string, std::int64_t>;
 
-// Answers what people ask: from memory where the loop knows, from the store's query side where it
-// does not. docs/reference/protocol.md has the fields of every kind of row.
+// Answers queries: from memory if the loop has the data, otherwise from the store's query
+// connection. docs/reference/protocol.md lists the fields of each kind of row.
 //
 // Thread: the loop.
 class QueryDesk {
@@ -74,9 +74,9 @@ class QueryDesk {
                      bool is_due) const;
   wire::Field reason_none_is_free(GroupId group, const wire::SpecGlance& glance) const;
   std::string group_name(GroupId id) const;
-  // Its parts; none: no group is named.
+  // The partitions of the group; empty if no group is named.
   std::vector<GroupId> parts_of(GroupId group) const;
-  GroupId whole(GroupId part) const;  // that it is a part of, or is
+  GroupId whole(GroupId part) const;  // the group that this partition belongs to
   bool is_in_memory(GroupId group) const;
   std::string page_after(GroupId named, const ListWaiting& last) const;
   // The groups of one page of `nodes` and `groups`: consecutive partitions that are ours. None: the
@@ -108,7 +108,7 @@ class QueryDesk {
   const ExecutorHealth& health_;
   ExecutorLogs& logs_;
   QuestionLine line_;
-  ClientLink& clients_;  // the line, which hears of each answer
+  ClientLink& clients_;  // the question line, which passes on each answer
   SchedulingClock& clock_;
   Duration lease_;
   std::function<std::vector<Stat>()> stats_;

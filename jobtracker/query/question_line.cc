@@ -3,7 +3,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// With fewer of them, a question that has no answer for a reason of its own costs nothing.
+// Below this number, a query that never gets an answer costs nothing.
 constexpr std::size_t kMany = 64;
 
 }  // namespace
@@ -15,7 +15,7 @@ bool QuestionLine::begin(const Asker& asker) {
 
 void QuestionLine::read(const Asker& asker, Read question, OnRead on_read) {
   if (waiting_.size() >= kWaitingMax)
-    return on_read(Error{ErrorCode::kLimit, "too many questions wait already, try again"});
+    return on_read(Error{ErrorCode::kLimit, "too many queries are waiting, try again"});
   waiting_.push_back({key_of(asker), std::move(question), std::move(on_read)});
   ask_next();
 }

@@ -12,30 +12,30 @@
 
 namespace carillon::jobtracker {
 
-// The questions of clients that have no answer yet. A client sends a question again until it is
-// answered; a question that is sent again does not start a second time. Few questions are with the
-// store at a time. The others wait here, and one whose client stops sending it is dropped.
+// Queries of clients without an answer yet. A client repeats a query until it is answered; a
+// repeated query does not start again. Few queries use the store at a time. The others wait here; a
+// query that its client no longer repeats is dropped.
 //
-// Answers pass through, so that their questions end.
+// Answers pass through this object, which ends their queries.
 //
 // Thread: the loop.
 class QuestionLine final : public ClientLink {
  public:
-  // A client sends a question again after 10 s at the latest, until it is answered. One that was
-  // not heard of for this time has gone.
+  // A client repeats a query after 10 s at the latest. After this time without a repetition the
+  // client is gone.
   static constexpr Duration kGone = std::chrono::seconds{25};
-  // With the store: one that it answers and one that it finds when it has answered that.
+  // Most queries at the store: one that it answers and one that it starts next.
   static constexpr std::size_t kAsked = 2;
   static constexpr std::size_t kWaitingMax = 1024;
 
-  // The clock's steady time counts.
+  // Current steady time.
   using Now = std::function<SteadyTime()>;
   QuestionLine(Questions& questions, ClientLink& clients, Now now)
       : questions_(questions), clients_(clients), now_(std::move(now)) {}
 
-  // False: this question has no answer yet, and its client has sent it again.
+  // Returns false for a repetition of a query that has no answer yet.
   bool begin(const Asker& asker);
-  // Reads for a question that has begun. kLimit: too many reads wait.
+  // Reads for a started query. Error: kLimit if too many reads wait.
   using OnRead = std::function<void(Result<ReadAnswer>)>;
   void read(const Asker& asker, Read question, OnRead on_read);
 

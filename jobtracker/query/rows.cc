@@ -1,4 +1,4 @@
-// How definitions, jobs and log rows look to people.
+// Rows of definitions, jobs and the log for clients.
 #include <algorithm>
 
 #include "jobtracker/query/query.h"
@@ -78,23 +78,24 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance, boo
                               bool is_due) const {
   if (in_quarantine) {
     return "in quarantine: the task tracker died in " + std::to_string(kLostRunsMax) +
-           " runs in a row (jobclient resume releases it)";
+           " runs in a row (release it with jobclient resume)";
   }
   if (glance.is_pushed) {
     if (!health_.is_nobody_there(group)) return std::monostate{};
     if (executors_.members(group).empty())
-      return "no executor of group '" + group_name(group) + "' is there";
+      return "no executor of group '" + group_name(group) + "' is registered";
     if (health_.does_any_hang(group))
       return "no executor of group '" + group_name(group) + "' answers";
-    return "nobody listens at the addresses of the executors of group '" + group_name(group) + "'";
+    return "no program listens at the addresses of the executors of group '" + group_name(group) +
+           "'";
   }
   if (workers_.count(group) == 0) {
     const Group* whole = catalog_.whole_of(group);
     const bool is_part = whole != nullptr && catalog_.parts(whole->id) > 1;
     return "no task tracker of group '" + group_name(group) +
-           (is_part ? "' has come to the job tracker that looks after this part of it (they have "
-                      "to name all job trackers in --tracker)"
-                    : "' is there");
+           (is_part ? "' is connected to the job tracker that owns this partition (list all job "
+                      "trackers in --tracker)"
+                    : "' is connected");
   }
   if (!workers_.accepts(group, glance)) return none_accepts(group_name(group), glance.kind);
   return is_due ? reason_none_is_free(group, glance) : std::monostate{};

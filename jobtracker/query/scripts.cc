@@ -1,4 +1,4 @@
-// The versions of scripts.
+// Queries for versions of scripts.
 #include <algorithm>
 #include <utility>
 
@@ -37,14 +37,14 @@ wire::Message script_rows(const wire::Query& message, const Run& used,
                                   ? "no version of the script of '" + message.task_id + "' is kept"
                                   : "the script of '" + message.task_id + "' has no version '" +
                                         message.after +
-                                        "' (jobclient scripts list shows those it has)"}};
+                                        "' (jobclient scripts list shows the kept versions)"}};
   }
   return reply;
 }
 
 }  // namespace
 
-// All versions without their source, or one with it.
+// All versions without source, or one version with it.
 void QueryDesk::scripts(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, wire::ErrorReply{group.error()});

@@ -7,14 +7,14 @@
 
 namespace carillon::jobtracker {
 
-// The pages of one group after the other: those of its executable table, then those of its delayed
-// jobs. Where no group is named, the delayed jobs of all groups come last. The key of a page is
-// group : delayed : priority : time : id.
+// Pages through one group after another: first its executable table, then its delayed jobs. Without
+// a named group, the delayed jobs of all groups come last. A page key is group : delayed : priority
+// : time : id.
 void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
   const auto rows_max = static_cast<std::size_t>(page_of(message));
-  // Of one task there are few among many, so whole pages are looked through for them.
+  // A task has few jobs among many, so whole pages are searched.
   ListWaiting question{.group = group.value(),
                        .limit = message.task_id.empty() ? page_of(message) : kPageMax};
   const auto after = numbers(message.after);
@@ -55,7 +55,7 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
       });
 }
 
-// What follows the last page of a group's table, or of delayed jobs.
+// The key after the last page of a group's table, or of delayed jobs.
 std::string QueryDesk::page_after(GroupId named, const ListWaiting& last) const {
   if (!named) return last.delayed ? std::string{} : key_text({0, 1, 0, 0, 0});
   if (!last.delayed) return key_text({last.group.value, 1, 0, 0, 0});

@@ -25,7 +25,7 @@ void Recovery::start(const StartAnswer& found) {
     Executing& entry = executing_.put(row, Phase::kSent);
     entry.handed_out_at = row.claimed_at;
     if (is_push_session(row.session)) continue;
-    // What is due much later has begun: the clock was set back.
+    // A job that is due much later has started: the clock moved back.
     const Duration early = due_time(row.job) - clock_.now();
     if (early > Duration{} && early < kHandedOutEarlyMax) entry.early_until = ran_at_ + early;
     const auto silent = silences_.of.find(row.session);
@@ -36,7 +36,7 @@ void Recovery::start(const StartAnswer& found) {
   }
   silences_ = {};
   if (!found.executing.empty()) {
-    log_.info("jobs are executing that were handed out before", "jobs", found.executing.size(),
+    log_.info("found executing jobs of an earlier session", "jobs", found.executing.size(),
               "sessions", orphans_.size());
   }
 }
@@ -73,10 +73,10 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, std::i
     const Executing* entry = executing_.find(id);
     if (entry->phase != Phase::kSent || held.count({id, entry->row.job.attempt}) != 0) continue;
     const bool was_seen = entry->handout <= handout_seen;
-    // What was sent after it has arrived.
+    // A later message has arrived.
     const bool was_overtaken = entry->pull < answered;
     if (was_seen || was_overtaken) {
-      log_.warn("a hand-out did not arrive, its job goes back", "job", id.value, "node",
+      log_.warn("a hand-out did not arrive; its job is requeued", "job", id.value, "node",
                 worker.name);
       ends_.take_back(id, false);
     }
@@ -88,7 +88,7 @@ void Recovery::heard(SessionId session) {
   if (orphan != orphans_.end()) orphan->second = clock_.steady_now();
 }
 
-// Where a task tracker has said nothing for so long, no lease of its is valid.
+// After this time without a heartbeat of a task tracker, no lease of it is valid.
 Duration Recovery::lease(SteadyTime now) const {
   return now <= before_until_ ? std::max(config_.lease, before_) : config_.lease;
 }
@@ -106,8 +106,8 @@ std::vector<Worker> Recovery::run_once() {
   for (const SessionId session : silent) {
     const Worker* worker = workers_.find(session);
     const auto jobs = executing_.of_session(session).size();
-    log_.warn("a task tracker is silent, its jobs run elsewhere", "node", worker->name, "jobs",
-              jobs);
+    log_.warn("a task tracker stopped sending heartbeats; its jobs are requeued", "node",
+              worker->name, "jobs", jobs);
     ++workers_lost_;
     dead.push_back(*worker);
     workers_.erase(session);
@@ -117,7 +117,7 @@ std::vector<Worker> Recovery::run_once() {
   for (const SessionId session : executing_.sessions()) {
     if (is_push_session(session) || workers_.find(session) != nullptr) continue;
     const auto [since, is_new] = orphans_.emplace(session, now);
-    if (is_new) since->second = now - lease;  // Claimed for a worker that died meanwhile.
+    if (is_new) since->second = now - lease;  // It was claimed for a worker that has died.
     if (now - since->second <= lease) continue;
     take_back_all(session, true);
   }
@@ -125,12 +125,13 @@ std::vector<Worker> Recovery::run_once() {
   return dead;
 }
 
-// A tracker that stood still has not read what came meanwhile: nobody is silent because of that.
+// A stalled job tracker has not read the messages that arrived: no task tracker is silent because
+// of it.
 void Recovery::forgive_own_stall(SteadyTime now) {
   const bool stood_still = ran_at_ != SteadyTime{} && now - ran_at_ > config_.lease / 4;
   ran_at_ = now;
   if (!stood_still) return;
-  log_.warn("this job tracker stood still, its task trackers get a whole lease");
+  log_.warn("this job tracker stalled; its task trackers get a new full lease");
   for (const auto& [session, worker] : workers_.all()) worker->heard_at = now;
   for (auto& [session, since] : orphans_) since = now;
 }

@@ -14,28 +14,27 @@
 namespace carillon::jobtracker {
 
 struct RecoveryConfig {
-  // A task tracker not heard of for so long is dead, and its jobs run elsewhere. Shorter recovers
-  // faster; longer forgives slow networks.
+  // A task tracker without a heartbeat for this time counts as dead, and its jobs run elsewhere.
+  // Shorter recovers faster; longer tolerates slow networks.
   Duration lease = std::chrono::seconds{3};
 };
 
-// Finds jobs whose task tracker is gone, or does not have them, and takes them back.
+// Finds jobs whose task tracker is dead, or does not have them, and requeues them.
 //
-//  - A worker is heard of by its pulls. Silent for a lease: its session ends, what was sent to it
-//    is lost and runs again as a new attempt, without counting a failure.
-//  - After a restart of the job tracker, what is executing waits for its worker to register again.
-//    It adopts what it holds; what it does not hold never reached it and goes back at once, of a
-//    group in parts with its next list. A worker that is not heard of for a lease is dead, then as
-//    well. The next session of the same process has not forgotten when it was heard of last, and
-//    goes by that for the jobs which that one looked after.
-//  - A lease that another session gave may be longer. As long as such a one may be valid, nobody is
-//    dead before it would have ended.
-//  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
-//    whole lease before it calls anyone dead.
-//  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those
-//    that were sent before something else that had arrived: the answer to a later pull. How long
-//    ago a hand-out was sent says nothing, for the list may be as old.
-//  - What is pushed to executors is none of its business.
+// - The pulls of a worker are its heartbeats. After a lease without one, its session ends; jobs
+//   that were sent to it are lost and run again as new attempts, without counting a failure.
+// - After a restart of the job tracker, executing jobs wait for their worker to register again. The
+//   worker keeps the jobs that it holds. Jobs that it does not hold never reached it and are
+//   requeued immediately, for a group in partitions with its next list. A worker without a
+//   heartbeat for a lease is dead then, too. The next session of the same process inherits the
+//   times of the last heartbeats for the jobs that the previous session owned.
+// - Another session may have granted a longer lease. While such a lease may be valid, no task
+//   tracker is declared dead before that lease would have ended.
+// - After a stall of the job tracker itself, each task tracker gets a new full lease.
+// - A worker's list of jobs covers the hand-outs that it had received, and those that were sent
+//   before a message that has arrived: the answer to a later pull. The age of a hand-out proves
+//   nothing, because the list may be as old.
+// - Pushed jobs are not handled here.
 //
 // Thread: the loop.
 class Recovery {
@@ -43,37 +42,39 @@ class Recovery {
   Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers, TakeBack& ends,
            SchedulingClock& clock, const Logger& log);
 
-  // For how long each was silent by then, for the next session of this process. Whose jobs another
-  // job tracker looked after may have been heard by that one.
+  // How long each task tracker has been silent, for the next session of this process. For jobs that
+  // another job tracker owned, it is unknown.
   struct Silences {
     std::unordered_map<SessionId, Duration> of{};
     Partitions owned{};
   };
   Silences silences(SteadyTime by, const Partitions& owned) const;
-  // Before start().
+  // Call it before start().
   void go_on_from(Silences silences) { silences_ = std::move(silences); }
 
   // After a restart.
   void start(const StartAnswer& found);
 
-  // The worker says all that it held when it had seen that hand-out, and the answer to that pull.
+  // A worker lists all jobs that it held when it had received this hand-out and the answer to this
+  // pull.
   void reconcile(const Worker& worker, std::int64_t handout_seen, std::int64_t answered,
                  const std::vector<wire::Held>& holding);
 
-  // One who has yet to register again lives.
+  // A session that has not registered again is alive.
   void heard(SessionId session);
 
-  // Called each 100 ms. The task trackers that were found dead; they are erased from the workers.
+  // Called every 100 ms. Returns the task trackers that were found dead; they are removed from the
+  // workers.
   std::vector<Worker> run_once();
 
-  // The worker goes, and holds nothing.
+  // The worker leaves, and holds no jobs.
   void leave(SessionId session);
 
-  // Of those that may be valid, whoever gave them.
+  // The longest lease that may be valid, whichever session granted it.
   Duration longest_lease() const { return lease(clock_.steady_now()); }
 
-  // Somebody who has jobs may be dead. Whoever looks after them next would have to wait for that
-  // from the start.
+  // A task tracker with jobs may be dead. The next owner of its jobs would have to wait a whole
+  // lease again.
   bool awaits_silent() const;
 
   std::int64_t workers_lost() const { return workers_lost_; }
@@ -90,12 +91,12 @@ class Recovery {
   TakeBack& ends_;
   SchedulingClock& clock_;
   const Logger& log_;
-  // Sessions with jobs, but without a worker: since when.
+  // Sessions with jobs but without a worker, and since when.
   std::unordered_map<SessionId, SteadyTime> orphans_;
-  Silences silences_;          // of the session before
-  SteadyTime ran_at_{};        // when run_once() last ran
-  Duration before_{};          // the longest lease that sessions before may have given
-  SteadyTime before_until_{};  // of those none is valid any more
+  Silences silences_;          // of the previous session
+  SteadyTime ran_at_{};        // last call of run_once()
+  Duration before_{};          // the longest lease that earlier sessions may have granted
+  SteadyTime before_until_{};  // when none of those is valid any more
   std::int64_t workers_lost_ = 0;
 };
 

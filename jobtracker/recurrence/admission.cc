@@ -10,18 +10,18 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kRowsMax = 100'000;
-// A start deadline is looked at only when a job is this late.
+// A start deadline is checked only for a job that is at least this late.
 constexpr Duration kLate = std::chrono::milliseconds{500};
-constexpr const char* kNextFireCame = "the next fire has come, and overlap is cancel_running";
-constexpr const char* kLaterWaits = "a later fire waits in its place";
+constexpr const char* kNextFireCame = "the next fire is due, and overlap is cancel_running";
+constexpr const char* kLaterWaits = "a later fire supersedes it";
 constexpr const char* kExpired = "not started within its start deadline";
-constexpr const char* kGone = "its job was cancelled, suspended or replaced meanwhile";
+constexpr const char* kGone = "its job was cancelled, suspended or replaced";
 
 bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
   return deadline > Duration{} && !was_tried(job) && now > job.trigger_time + deadline;
 }
 
-// With queue_one what was triggered waits for its turn.
+// With queue_one a triggered run waits for its turn.
 bool gives_way_to_later(const ActiveDefinition& definition, const WaitingJob& job) {
   return !job.triggered || definition.spec.overlap == Overlap::kCancelRunning;
 }
@@ -58,7 +58,7 @@ bool Admission::admit(WaitingJob& job, WallTime now) {
   }
   if (definition->is_going || definition->leaving.count(job.id) != 0) return false;
   if (definition->parked.contains(hand_out_key(job))) return false;
-  if (was_lost_too_often(job)) return false;  // Its definition is on the way into quarantine.
+  if (was_lost_too_often(job)) return false;  // Its definition is being quarantined.
   if (definition->is_recovering) {
     if (!park(*definition, job, config_.parked_max)) definition->has_more_due = true;
     return false;
@@ -75,7 +75,7 @@ bool Admission::admit(WaitingJob& job, WallTime now) {
     return false;
   }
   if (!goes_on && !admit_beside(*definition, job, now)) return false;
-  // Its row keeps the count over a restart.
+  // Its row keeps the count across a restart.
   if (!goes_on)
     job.lost = was_tried(job) ? std::max(job.lost, definition->lost_before)
                               : -std::max(-job.lost, definition->lost_before);
@@ -86,7 +86,7 @@ bool Admission::admit(WaitingJob& job, WallTime now) {
   return true;
 }
 
-// Beside the runs before it.
+// Beside previous runs.
 bool Admission::admit_beside(ActiveDefinition& definition, WaitingJob& job, WallTime now) {
   const Overlap overlap = definition.spec.overlap;
   if (job.forced || overlap == Overlap::kParallel || !catalog_.is_running(definition)) return true;
@@ -96,7 +96,7 @@ bool Admission::admit_beside(ActiveDefinition& definition, WaitingJob& job, Wall
   }
   const bool is_one = overlap == Overlap::kQueueOne || overlap == Overlap::kCancelRunning;
   const bool waits = job.triggered || overlap != Overlap::kSkip;
-  // All but the latest go at once, so there is room for it.
+  // All but the latest end immediately, so there is room for it.
   const bool has_room = is_one && gives_way_to_later(definition, job);
   if (waits && park(definition, job, has_room ? SIZE_MAX : config_.parked_max)) {
     if (is_one) keep_latest(definition);
@@ -107,9 +107,9 @@ bool Admission::admit_beside(ActiveDefinition& definition, WaitingJob& job, Wall
   return false;
 }
 
-// It was to be claimed ahead of its time, and comes again when the run before has ended, or its
-// time has come. When the clock is set all rows are read again: this one does not come a second
-// time.
+// It was to be claimed ahead of its time. It is offered again when the previous run has ended, or
+// its time has come. After a change of the clock all rows are read again, and it is not offered
+// twice.
 void Admission::keep_early(const WaitingJob& job) {
   sink_.hold(job.group, job.id);
   const HandOutKey key = hand_out_key(job);
@@ -130,13 +130,13 @@ void Admission::offer_early(DefinitionId definition, const HandOutKey& key) {
   sink_.offer(job);
 }
 
-// Of a definition what was missed is looked for at the start.
+// For a definition, missed fires are handled at the start.
 bool Admission::is_missed(const WaitingJob& job) const {
   if (job.definition || job.kind != ScheduleKind::kAt || job.attempt > 0 ||
       !down_time_.was_missed(job.group, job.trigger_time, Duration{}))
     return false;
   const auto spec = wire::decode_spec(job.spec);
-  if (!spec.ok()) return false;  // The worker will say what is wrong with it.
+  if (!spec.ok()) return false;  // The worker will report the error.
   const Misfire& misfire = spec.value().misfire;
   const bool is_beyond = misfire.policy == MisfirePolicy::kFireAll &&
                          job.trigger_time < down_time_.until() - misfire.window;
@@ -152,7 +152,7 @@ bool Admission::expire(WaitingJob job) {
   }
   ActiveDefinition* definition = catalog_.definition(job.definition);
   if (definition == nullptr || definition->voids(job) || definition->leaving.count(job.id) != 0)
-    return true;  // It ends otherwise.
+    return true;  // Another operation ends it.
   if (definition->is_recovering) return false;
   sink_.forget(job.group, job.id);
   definition->parked.erase(hand_out_key(job));
@@ -171,7 +171,7 @@ void Admission::was_not_claimed(const WaitingJob& job) {
 }
 
 bool Admission::admit_one_shot(WaitingJob& job, WallTime now) {
-  // What was claimed and went back may have been too late for its turn, however short that was.
+  // A returned job may be too late for its turn, however short that was.
   if (job.attempt == 0 && now <= job.trigger_time + kLate) return true;
   const bool ends =
       is_missed(job) || is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now);
@@ -179,14 +179,14 @@ bool Admission::admit_one_shot(WaitingJob& job, WallTime now) {
   return !ends;
 }
 
-// True: it is held here, and its row stays in the table. False: too many are.
+// True: it is held here, and its row stays in the table. False: too many are held.
 bool Admission::park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most) {
   if (definition.parked.size() >= most) return false;
   definition.parked.emplace(hand_out_key(job), job);
   return true;
 }
 
-// Of those that wait and give way to a later one only the latest does.
+// Keeps only the latest of the waiting fires that a later one supersedes.
 void Admission::keep_latest(ActiveDefinition& definition) {
   const WaitingJob* latest = nullptr;
   std::vector<WaitingJob> passed_by;
@@ -236,7 +236,7 @@ void Admission::watch_next_fire(ActiveDefinition& definition) {
 void Admission::fire_came(DefinitionId id, std::int32_t version, WallTime fire) {
   ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr || definition->row.version != version) return;
-  if (clock_.now() < fire) {  // It was set back.
+  if (clock_.now() < fire) {  // The clock moved back.
     definition->watched_fire = {};
     return watch_next_fire(*definition);
   }
@@ -246,7 +246,7 @@ void Admission::fire_came(DefinitionId id, std::int32_t version, WallTime fire) 
     make_way(*definition);
 }
 
-// What runs is told to stop, and what waits for its retry ends.
+// Current runs get a stop request, and waiting retries end.
 void Admission::make_way(ActiveDefinition& definition) {
   const DefinitionId id = definition.row.id;
   stopper_.stop_runs_of(id, kNextFireCame);
@@ -260,7 +260,7 @@ void Admission::make_way(ActiveDefinition& definition) {
   if (!has_retry) return;
   ReadOccurrences question{.definition = id, .group = definition.row.group, .limit = kRowsMax};
   batcher_.ask(question, [this, id, waits_for_retry](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return;  // The retry comes, and makes way then.
+    if (!answer.ok()) return;  // The retry is offered later, and ends then.
     for (WaitingJob& job : std::get<JobsAnswer>(answer.value()).jobs) {
       ActiveDefinition* found = catalog_.definition(id);
       if (found == nullptr) return;
@@ -272,15 +272,15 @@ void Admission::make_way(ActiveDefinition& definition) {
   });
 }
 
-// ---- what ends without a run ----
+// ---- ends without a run ----
 
 void Admission::end_one_shot(WaitingJob job) {
   const bool was_missed = is_missed(job);
   end_waiting(std::move(job), was_missed ? LogState::kMissed : LogState::kExpired,
-              was_missed ? "its time came while no job tracker ran" : kExpired);
+              was_missed ? "it was due while no job tracker ran" : kExpired);
 }
 
-// Of a single definition the next regular run is made with it, as at the end of any.
+// For a single definition, the next regular run is created in the same operation, as at any end.
 void Admission::end_retry(ActiveDefinition& definition, WaitingJob job) {
   quarantine_.count_lost(definition, job);
   if (definition.row.state == DefinitionState::kActive)
@@ -293,11 +293,11 @@ void Admission::end_void(WaitingJob job) {
   end_waiting(std::move(job), LogState::kCancelled, kGone);
 }
 
-// An occurrence ends without a run, or without the rest of its tries. The single regular one makes
-// way for the next of the grid.
+// Ends an occurrence without a run, or without its remaining retries. For a single definition the
+// next fire of the schedule follows.
 void Admission::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
                           std::string message) {
-  // It has come: a resumption does not repeat it, though the clock may be set back until then.
+  // The fire has passed: a resume must not repeat it, even if the clock moves back.
   if (!job.triggered)
     definition.row.last_fire = std::max(definition.row.last_fire, job.trigger_time);
   if (!is_single(definition) || job.triggered) {
@@ -322,7 +322,7 @@ void Admission::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState
       });
 }
 
-// Like an occurrence that has ended without a run, but a count is of runs: another takes its place.
+// Like a fire that ended without a run, but only runs count: another fire takes its place.
 void Admission::skip_uncounted(ActiveDefinition& definition, WaitingJob job, LogState state,
                                std::string message) {
   if (!definition.spec.schedule.count) {
@@ -343,7 +343,7 @@ void Admission::skip_uncounted(ActiveDefinition& definition, WaitingJob job, Log
       });
 }
 
-// An occurrence leaves the table in the transaction of the change that follows from it.
+// The occurrence leaves the table in the transaction of the change.
 void Admission::leave_with(ActiveDefinition& definition, const WaitingJob& job, LogEntry entry,
                            ChangeDefinition operation, std::function<void(DefinitionId)> then) {
   entry.job_id = job.id;
@@ -360,7 +360,7 @@ void Admission::leave_with(ActiveDefinition& definition, const WaitingJob& job, 
                   });
 }
 
-// An occurrence has ended without a run; it may have been handed out, and given back.
+// An occurrence has ended without a run; it may have been handed out and returned.
 void Admission::left(ActiveDefinition& definition, JobId id) {
   definition.leaving.erase(id);
   definition.running.erase(id);
@@ -378,8 +378,7 @@ void Admission::end_waiting(WaitingJob job, LogState state, std::string message)
                  .ended_at = clock_.now(),
                  .message = std::move(message)};
   const DefinitionId id = job.definition;
-  // Of a schedule the runs are told of, and what was triggered, but not the fires that come to
-  // none.
+  // Feedback is sent for runs of a schedule and triggered runs, but not for fires without a run.
   if (!id || was_tried(job) || !is_fire(job)) feedback_.address(entry, job);
   if (ActiveDefinition* definition = catalog_.definition(id)) definition->leaving.insert(job.id);
   batcher_.post(Urgency::kCompletion,

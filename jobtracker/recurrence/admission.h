@@ -13,22 +13,22 @@
 
 namespace carillon::jobtracker {
 
-// Whether a job that has come due may run now: overlap, start deadlines, what was voided or missed.
+// Decides whether a due job may run now: overlap, start deadlines, void and missed fires.
 //
-// What becomes of a fire that comes while a run before it has not ended, its retries included, is
-// the overlap's to say. It is decided when the fire is due and has its turn, not when its
-// occurrence is made:
-//   parallel        it runs beside it
-//   skip            it is skipped, and the next one is the first of the grid after the end
-//   queue           it waits, in their order; beyond a cap it is skipped
-//   queue_one       it waits, and of those that wait all but the latest are skipped
-//   cancel_running  as queue_one, and the run before is told to stop, as soon as the fire is due;
-//                   its retries are void
-// What waits for a thread only keeps its place among the jobs of other tasks. What is triggered
-// obeys it too, but waits where `skip` would skip it; with force it runs at once. The runs before
-// are those of the task: they count also when the definition was replaced meanwhile, and after a
-// restart. A count is of runs: what is skipped, expires or is voided before it ran does not count,
-// and another takes its place.
+// The overlap rule decides what happens to a fire that is due while a previous run, with its
+// retries, has not ended. The decision is made when the fire is due and next in order, not when its
+// occurrence is created:
+//   parallel        it runs at the same time
+//   skip            it is skipped; the next one is the first fire of the schedule after the end
+//   queue           it waits in order; beyond a limit it is skipped
+//   queue_one       it waits; all waiting fires but the latest are skipped
+//   cancel_running  like queue_one; the previous run gets a stop request as soon as the fire is
+//   due, and its retries are void
+// A job that waits only for a thread keeps its place among the jobs of other tasks. A triggered run
+// follows the rule too, but waits where `skip` would skip it; with force it runs immediately.
+// Previous runs are those of the task: they count also after a replacement of the definition and
+// after a restart. A schedule's count counts runs: a fire that is skipped, expired or void does not
+// count, and another takes its place.
 //
 // Thread: the loop.
 class Admission final : public Gate {
@@ -44,16 +44,16 @@ class Admission final : public Gate {
   bool expire(WaitingJob job) override;
   void was_not_claimed(const WaitingJob& job) override;
 
-  // A run has ended, so what has waited for it may have its turn.
+  // A run has ended: jobs that waited for it may run.
   void unpark(ActiveDefinition& definition);
-  // The same of a run whose definition was replaced or removed: what has its task id by now has
-  // waited for it.
+  // The same for a run whose definition was replaced or removed: it may block the current holder of
+  // the task id.
   void outliving_ended(const WaitingJob& job);
-  // With cancel_running, what runs is told to stop when the next fire comes, though no thread is
-  // free for that one: it may be the run that has the last.
+  // For cancel_running: requests the stop of runs when the next fire is due, even without a free
+  // thread for that fire. The run may occupy the last one.
   void watch_next_fire(ActiveDefinition& definition);
-  // Its definition was suspended or removed, and its row went with that; but a retry or a triggered
-  // run that was on its way into the table at that moment has come too late to be voided.
+  // Its definition was suspended or removed, but a retry or a triggered run was being stored at
+  // that time, too late to be voided: ends it.
   void end_void(WaitingJob job);
   Sizes sizes() const { return {{"early", early_.size()}}; }
 
@@ -67,7 +67,7 @@ class Admission final : public Gate {
   void make_way(ActiveDefinition& definition);
   void fire_came(DefinitionId id, std::int32_t version, WallTime fire);
 
-  // Ends without a run, or without the rest of its tries.
+  // Ends without a run, or without its remaining retries.
   void end_one_shot(WaitingJob job);
   void end_retry(ActiveDefinition& definition, WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
@@ -93,7 +93,7 @@ class Admission final : public Gate {
   IdSource& ids_;
   SchedulingClock& clock_;
   Executor& executor_;
-  // Of each definition, fires that were to be claimed before their time, beside a run.
+  // For each definition: fires to be claimed ahead, beside a run.
   std::unordered_map<DefinitionId, std::map<HandOutKey, WaitingJob>> early_;
 };
 

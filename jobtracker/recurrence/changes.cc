@@ -46,7 +46,7 @@ void Changes::settled(ActiveDefinition& definition) {
   go_on(definition.row.id);
 }
 
-// Does what has waited for the change.
+// Continues with the next waiting change.
 void Changes::go_on(DefinitionId id) {
   const auto found = waiting_.find(id);
   if (found == waiting_.end()) return;
@@ -58,7 +58,7 @@ void Changes::go_on(DefinitionId id) {
 
 void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
                      std::vector<Operation> with, Then then, std::optional<ForRequest> request) {
-  CARILLON_ASSERT(!definition.is_changing, "changes of a definition wait for each other");
+  CARILLON_ASSERT(!definition.is_changing, "one change of a definition at a time");
   definition.is_changing = true;
   definition.only_adds = operation.to && !operation.void_waiting && !operation.spec_changed;
   const DefinitionId id = definition.row.id;
@@ -70,18 +70,18 @@ void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
     if (changed.to) changed.to->fired -= outcomes.back().count;
     forget_removed(operations);
     ActiveDefinition* found = catalog_.definition(changed.id);
-    CARILLON_ASSERT(found != nullptr, "a definition goes only by its own change");
+    CARILLON_ASSERT(found != nullptr, "only a definition's own change removes it");
     if (outcomes.back().kind == OutcomeKind::kDone) {
       apply(*found, changed, outcomes.back());
     } else {
-      log_.error("a definition was not changed", "task", found->row.task_id, "reason",
-                 refused != nullptr ? refused->message : "the store has it otherwise");
+      log_.error("cannot change a definition", "task", found->row.task_id, "reason",
+                 refused != nullptr ? refused->message : "the store has another version");
     }
     if (then) then(changed, outcomes.back());
     if (ActiveDefinition* still = catalog_.definition(changed.id)) still->is_changing = false;
   };
   if (!request) {
-    // Occurrences ahead of their time delay nobody who waits.
+    // Occurrences ahead of their time do not delay other changes.
     const auto& added = std::get<ChangeDefinition>(with.back()).add;
     const bool is_ahead = added.size() > 1 && added.front().trigger_time > clock_.now() + kSoon;
     batcher_.post_unit(is_ahead ? Urgency::kBulk : Urgency::kCompletion, std::move(with),
@@ -93,7 +93,7 @@ void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
                        });
     return;
   }
-  // The answer calls off what the change makes void: that is known to what has waited.
+  // The answer ends the runs that the change voids, so waiting changes see them ended.
   auto on_request = [this, id, answer = std::move(request->on_request)](
                         const RequestOutcome& outcome, const Error* refused) {
     ActiveDefinition* found = catalog_.definition(id);
@@ -105,7 +105,7 @@ void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
                         std::move(on_request), std::move(on_unit));
 }
 
-// A read that ran before the commit may have brought a removed row into memory again.
+// A read before the commit may have brought a removed row into memory again.
 void Changes::forget_removed(const std::vector<Operation>& operations) {
   for (const Operation& operation : operations) {
     if (const auto* removed = std::get_if<ChangeWaiting>(&operation))
@@ -113,7 +113,7 @@ void Changes::forget_removed(const std::vector<Operation>& operations) {
   }
 }
 
-// The store has it: so has the memory.
+// The store has the change: updates memory.
 void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operation,
                     const Outcome& outcome) {
   if (operation.voided) feedback_.was_stored(*operation.voided, outcome.next);
@@ -133,7 +133,7 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
   }
   definition.stored_last_fire = definition.row.last_fire;
   definition.row.last_fire = std::max(last_fire, definition.row.last_fire);
-  // What is spared has its turn, if the run before it waited for its retry.
+  // A spared run may start, if the previous run was waiting for its retry.
   if (operation.void_waiting) {
     for (auto& [key, job] : std::exchange(definition.parked, {})) {
       if (operation.spares_triggered && !is_fire(job)) sink_.offer(std::move(job));
@@ -147,7 +147,7 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
   if (operation.void_waiting) stopper_.stop_void(definition.row.id);
 }
 
-// A run that waited for its retry went with its row: no end of it will come.
+// A run that waited for its retry was removed with its row: it has no end.
 void Changes::forget_waiting(ActiveDefinition& definition, const ChangeDefinition& operation) {
   std::erase_if(definition.running, [&](const auto& one) {
     const auto& [id, run] = one;
@@ -162,7 +162,7 @@ void Changes::remove(ActiveDefinition& definition, bool leaves_spec) {
   const DefinitionId id = definition.row.id;
   for (const JobId run : executing_.of_definition(id)) {
     Executing& entry = *executing_.find(run);
-    // What was not sent has not begun, and does not begin.
+    // A job that was not sent has not started, and does not start.
     if (entry.phase == Phase::kClaiming || entry.phase == Phase::kHeld) continue;
     catalog_.keep_outliving(entry.row.job);
     if (leaves_spec && entry.row.job.spec.empty())

@@ -13,44 +13,42 @@
 
 namespace carillon::jobtracker {
 
-// Makes changes of definitions: one of each at a time, in the order in which they were asked for;
-// the next one sees what came of the one before. A change is written in one transaction with its
-// occurrences, and what the store has, the memory has after it: the row, the occurrences that are
-// offered, those that went.
+// Changes definitions: one change of each definition at a time, in request order; the next one sees
+// the result. One transaction writes a change with its occurrences. After the commit it updates
+// memory: the row, the new occurrences, and the removed ones.
 //
 // Thread: the loop.
 class Changes {
  public:
   using Work = std::function<void(ActiveDefinition&)>;
   using Then = std::function<void(const ChangeDefinition&, const Outcome&)>;
-  // Of a definition that has several at a time one was stored, ahead of its time.
+  // An occurrence of a definition with several at a time was stored ahead of its time.
   using OnAhead = std::function<void(WallTime fire)>;
 
   Changes(Plans& plans, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
           JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, SchedulingClock& clock,
           const Logger& log, OnAhead on_ahead);
 
-  // Does `work` when no change of the definition is under way. `on_gone` comes instead if it was
-  // removed meanwhile. `only_adds`: as the definition has it.
+  // Runs `work` when no change of the definition is in progress. Runs `on_gone` instead if the
+  // definition was removed meanwhile. `only_adds`: see ActiveDefinition.
   void when_settled(DefinitionId id, Work work, std::function<void()> on_gone = {},
                     bool only_adds = false);
-  // Requires: none is under way. `with` go into the same transaction, before the change; `then`
-  // comes after it, also where it was not done.
+  // Requires: no change is in progress. `with` are written in the same transaction, before the
+  // change. `then` runs afterwards, even if the change failed.
   void change(ActiveDefinition& definition, ChangeDefinition operation,
               std::vector<Operation> with = {}, Then then = {},
               std::optional<ForRequest> request = std::nullopt);
 
-  // For those who write a change in a transaction of their own, as they set is_changing: what the
-  // store has done of it, and that it is over.
+  // For callers that write a change in their own transaction and set is_changing: applies the
+  // result of the store and ends the change.
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation,
              const Outcome& outcome);
   void settled(ActiveDefinition& definition);
 
-  // A run off the grid was stored: it is offered after the change that is under way, which makes
-  // void what waited before it.
+  // A triggered run was stored: offers it after the change in progress, which voids earlier waiting
+  // runs.
   void offer_triggered(WaitingJob run);
-  // A schedule that is over goes when nothing of it waits or runs any more, and its task id is free
-  // again.
+  // Removes a finished schedule when none of its runs waits or executes; this frees its task id.
   void remove_if_over(DefinitionId id);
 
   Sizes sizes() const;

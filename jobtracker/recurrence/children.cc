@@ -5,7 +5,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// So many that were not set off are named in a row of the log.
+// Most untriggered children named in a log row.
 constexpr std::size_t kNamedMax = 5;
 constexpr std::int64_t kTakenAtOnce = 1000;
 
@@ -24,18 +24,18 @@ Children::Children(Plans& plans, Changes& changes, Catalog& catalog, const Owner
       clock_(clock),
       graph_(catalog, ownership, groups, batcher) {}
 
-// A loop is refused when it is submitted, but submissions to several job trackers at a time may
-// have closed one that none of them could see.
+// A submission that closes a loop is rejected, but concurrent submissions to several job trackers
+// may close one unnoticed.
 std::string Children::why_not_set_off(const ActiveDefinition* definition,
                                       const ChildGraph::Foreign& foreign) const {
   if (definition == nullptr) return "is not defined";
   if (definition->has_had_last_fire(clock_.now())) return "has had its last fire";
   if (definition->row.state == DefinitionState::kQuarantined) return "is in quarantine";
   if (definition->spec.overlap == Overlap::kSkip && catalog_.is_running(*definition))
-    return "was running already";
+    return "was already running";
   if (definition->spec.children.empty()) return {};
   const Status status = graph_.check(definition->spec, foreign);
-  return status.ok() ? std::string{} : "is not set off: " + status.error().message;
+  return status.ok() ? std::string{} : "is not triggered: " + status.error().message;
 }
 
 std::vector<std::string> Children::unknown_groups(const WaitingJob& job) const {
@@ -53,7 +53,7 @@ std::vector<std::string> Children::unknown_groups(const WaitingJob& job) const {
 SetOff Children::set_off(const WaitingJob& job) {
   SetOff all;
   std::size_t left_out = 0;
-  // Its children as its definition has them by now, unless the run has a job of its own.
+  // The children of its current definition, unless the run has its own spec.
   std::optional<JobSpec> own;
   const JobSpec* spec = catalog_.spec_of(job, own, "children");
   if (spec == nullptr) return all;
@@ -107,7 +107,7 @@ void Children::take_inbox() {
 }
 
 void Children::take_relayed(const InboxRow& row) {
-  // Whoever relayed it may not have known yet that its group was split.
+  // The sender may not have known that the group was split.
   const GroupId part = catalog_.part(row.group, row.task_id);
   if (!ownership_.has(part)) return pass_on(row, part);
   const ActiveDefinition* definition = catalog_.definition(part, row.task_id);
@@ -149,7 +149,7 @@ void Children::end_relayed(const InboxRow& row, GroupId part, const std::string&
                          .state = LogState::kSkipped,
                          .trigger_time = now,
                          .ended_at = now,
-                         .message = "not triggered by the success of another: " + why_not}});
+                         .message = "not triggered by a parent's success: " + why_not}});
   }
   batcher_.post_unit(
       Urgency::kCompletion, std::move(operations),

@@ -12,13 +12,14 @@
 
 namespace carillon::jobtracker {
 
-// What a run sets off when it has succeeded: one run of each of its job's children, off their
-// grids, written with its end.
+// Triggers the children of a job after a successful run: one run of each, outside their schedules,
+// written with the end of the parent's run.
 //
-// A child is left out, and the parent's row of the log says so, where it is not defined, over, in
-// quarantine, or running already with overlap `skip`. One whose group another job tracker looks
-// after, and may have made a moment ago, is written to the inbox with the end, and that one decides
-// the same, in the transaction that takes the row out; what it leaves out has a row of its own.
+// A child is left out, and the parent's log row says so, if it is not defined, finished, in
+// quarantine, or already running with overlap `skip`. If another job tracker owns the child's
+// group, or may have created it just now, the child is written to the inbox with the end. The owner
+// makes the same decision in the transaction that removes the inbox row; a child that it leaves out
+// gets its own log row.
 //
 // Thread: the loop.
 class Children {
@@ -27,11 +28,11 @@ class Children {
            GroupMaker& groups, Batcher& batcher, JobSink& sink, IdSource& ids,
            SchedulingClock& clock);
 
-  // As RunEnd says.
+  // See RunEnd.
   std::vector<std::string> unknown_groups(const WaitingJob& job) const;
   SetOff set_off(const WaitingJob& job);
   void was_set_off(std::vector<WaitingJob> runs, bool done);
-  // Triggers what other job trackers' jobs have set off.
+  // Triggers children of other job trackers' jobs.
   void take_inbox();
   Sizes sizes() const;
 
@@ -52,7 +53,7 @@ class Children {
   SchedulingClock& clock_;
   ChildGraph graph_;
   bool is_reading_ = false;
-  std::set<std::int64_t> taken_;  // of the inbox, on their way out of the store
+  std::set<std::int64_t> taken_;  // rows of the inbox that are being removed
 };
 
 }  // namespace carillon::jobtracker

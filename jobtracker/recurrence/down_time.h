@@ -6,20 +6,20 @@
 
 namespace carillon::jobtracker {
 
-// When nobody looked after the node groups of this job tracker, up to its start. What came then,
-// and longer before the start than its job's threshold, was missed.
+// The time without an owner of this job tracker's node groups, up to its start. Fires in it, and
+// longer before the start than their job's threshold, were missed.
 class DownTime {
  public:
   void begin(const StartAnswer& found, WallTime now);
-  // The last word of whoever looked after the group before, which may be ahead of our clock. None
-  // (WallTime{}): nobody has yet, and nothing was missed.
+  // The last heartbeat of the group's previous owner, which may be ahead of this clock. WallTime{}:
+  // the group had no owner yet, and nothing was missed.
   WallTime from(GroupId group) const;
   WallTime until() const { return until_; }
   bool was_missed(GroupId group, WallTime trigger, Duration threshold) const;
 
  private:
   WallTime from_{};
-  std::map<std::int32_t, WallTime> from_of_{};  // partitions where it is another time
+  std::map<std::int32_t, WallTime> from_of_{};  // partitions with another time
   WallTime until_{};
 };
 

@@ -5,16 +5,15 @@
 namespace carillon::jobtracker {
 namespace {
 
-// A definition cannot change while its rows wait for a commit, so few do at a time.
+// Most rows that wait for a commit: a definition cannot change during that time.
 constexpr std::size_t kRowsUnderWay = 8192;
-constexpr int kDefinitionsAtOnce = 500;  // looked at in one turn
+constexpr int kDefinitionsAtOnce = 500;  // checked in one turn
 constexpr Duration kSuspectAfter = std::chrono::seconds{30};
-// So far ahead everything stands in the tables before anything stands there for later, and
-// whatever the cap.
+// All occurrences within this time are stored before later ones, regardless of the limit.
 constexpr Duration kAheadMin = std::chrono::seconds{20};
 constexpr std::int64_t kFiresOfASecond = 1'000;  // kIntervalMin
 constexpr Duration kPassAgain = std::chrono::seconds{1};
-// Whoever has just taken node groups over has fires and submissions that wait for the store.
+// A new owner has fires and submissions that wait for the store.
 constexpr Duration kFirstPass = std::chrono::seconds{1};
 
 }  // namespace
@@ -40,7 +39,7 @@ void Generation::start(const StartAnswer& found) {
   promotion_.run_once();
   executor_.post_at(clock_.steady_now() + kFirstPass, [this] { pass_once(); });
   pass_within(config_.period);
-  // A run may have ended without the next one, if the job tracker died between the two.
+  // A run may have ended without the next one, if the job tracker died in between.
   for (const Definition& row : found.definitions) make_up_for_lost(row.id, Duration{});
 }
 
@@ -58,7 +57,8 @@ void Generation::count_ahead(WallTime fire, std::int64_t rows) {
   rows_ahead_ += rows;
 }
 
-// A second at a time: nobody works until it is done. Those of a cron lie on whole seconds.
+// Counts second by second, because nothing else runs meanwhile. Fires of a cron schedule are at
+// whole seconds.
 void Generation::count_ahead(CompiledSchedule& schedule, WallTime after, WallTime through) {
   if (through <= after) return;
   for (auto fire = schedule.next_fire(after); fire && *fire <= through;) {
@@ -70,7 +70,7 @@ void Generation::count_ahead(CompiledSchedule& schedule, WallTime after, WallTim
   }
 }
 
-// The one whose rows end first comes first, so that none has much ahead while another has nothing.
+// The definition whose rows end first is next, so that all advance together.
 void Generation::generate_some() {
   if (is_stopped_) return;
   for (int looked_at = 0; !to_generate_.empty() && rows_under_way_ < kRowsUnderWay; ++looked_at) {
@@ -123,7 +123,7 @@ void Generation::generate(ActiveDefinition& definition) {
   to.next_fire = is_over ? kNever : *fire;
   if (is_over) to.state = DefinitionState::kEnded;
   const bool has_more = !is_over && *fire <= (is_full ? soon : promotion_.horizon_end());
-  // What the cap keeps out comes in time with an earlier pass.
+  // Occurrences beyond the limit are created by an earlier next pass.
   if (is_full && !is_over && !has_more) pass_within((*fire - clock_.now()) / 2);
   if (operation.add.empty() && !is_over && to.last_fire <= definition.stored_last_fire) return;
   const std::size_t rows = operation.add.size();
@@ -151,12 +151,12 @@ std::int64_t Generation::rows_ahead() {
 
 void Generation::pass() {
   pass_timer_ = 0;
-  if (!to_generate_.empty()) return pass_within(kPassAgain);  // The last one is not through yet.
+  if (!to_generate_.empty()) return pass_within(kPassAgain);  // The last pass is not complete.
   pass_within(config_.period);
   pass_once();
 }
 
-// Sets the time of the next pass, or brings it forward.
+// Sets the time of the next pass, or moves it forward.
 void Generation::pass_within(Duration time) {
   const SteadyTime at = clock_.steady_now() + time;
   if (pass_timer_ != 0 && pass_at_ <= at) return;
@@ -170,7 +170,7 @@ void Generation::pass_once() {
   promotion_.run_once();
 }
 
-// Of those that have rows to come until then.
+// For those that have rows in this time.
 void Generation::pass_some(WallTime until, DefinitionId after) {
   if (is_stopped_) return;
   const WallTime now = clock_.now();
@@ -195,8 +195,8 @@ void Generation::pass_some(WallTime until, DefinitionId after) {
   generate_some();
 }
 
-// A single definition whose occurrence should have run by now, and does not run: if the store has
-// none, it makes the next one, so that no accident ends a schedule.
+// A single definition whose occurrence is due but not running: if the store has none, creates the
+// next one, so that no error ends a schedule.
 void Generation::make_up_for_lost(DefinitionId id, Duration age) {
   const auto is_suspect = [this, age](const ActiveDefinition& definition) {
     const Definition& row = definition.row;
@@ -212,7 +212,7 @@ void Generation::make_up_for_lost(DefinitionId id, Duration age) {
     ActiveDefinition* found = catalog_.definition(id);
     if (!answer.ok() || found == nullptr || !is_suspect(*found)) return;
     if (!std::get<JobsAnswer>(answer.value()).jobs.empty()) return;
-    log_.warn("a schedule had lost its next run, it goes on", "task", found->row.task_id);
+    log_.warn("restored the missing next run of a schedule", "task", found->row.task_id);
     changes_.change(*found, plans_.next_cycle(*found, clock_.now(), true));
   });
 }

@@ -14,38 +14,38 @@
 namespace carillon::jobtracker {
 
 // Definitions with several occurrences at a time have those of the next ten minutes in their
-// group's table: a pass each nine minutes adds the next stretch, and a new or changed definition
-// gets its own at once. next_fire is the first fire that has no occurrence yet; a repeat of a
-// generation conflicts with generated_through, and does nothing.
+// group's table. A pass every nine minutes adds the next ones; a new or changed definition gets its
+// occurrences immediately. next_fire is the first fire without an occurrence. A repeated generation
+// conflicts with generated_through, and does nothing.
 //
-// Rows are written ten of a definition at a time, and the definition whose rows end first comes
-// first, so that none has much ahead while another has nothing.
+// Rows are written ten of a definition at a time. The definition whose rows end first is next, so
+// that all definitions advance together.
 //
-// A pass also looks after those that have one occurrence at a time: where it should have run by
-// now and there is none, the next is made, so that no accident ends a schedule; and what is over is
-// removed.
+// A pass also checks definitions with one occurrence at a time: if it is missing although it is
+// due, the next one is created, so that no error ends a schedule. It also removes finished
+// definitions.
 //
 // Thread: the loop.
 class Generation {
  public:
-  // More of it stands in the table.
+  // More occurrences of it are in the table.
   using OnGenerated = std::function<void(ActiveDefinition&)>;
 
   Generation(RecurrenceConfig config, Plans& plans, Changes& changes, Promotion& promotion,
              Catalog& catalog, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
              Executor& executor, const Logger& log, OnGenerated on_generated);
 
-  // Those whose rows end soon; the first pass follows a second later.
+  // Starts with definitions whose rows end soon. The first pass follows a second later.
   void start(const StartAnswer& found);
   void stop() { is_stopped_ = true; }
-  // Up to the horizon of the new time at once.
+  // Generates up to the horizon of the new time immediately.
   void clock_was_set();
-  // In its turn, when no change of it is under way: what it has to have, or its removal if it is
-  // over.
+  // Later, when no change is in progress: generates its missing occurrences, or removes it if it is
+  // finished.
   void generate_later(DefinitionId id);
-  // A row of a definition with several at a time was stored. It counts until its time has come.
+  // An occurrence was stored ahead of its time. It counts until its time has come.
   void count_ahead(WallTime fire, std::int64_t rows = 1);
-  // Likewise all of a schedule after the one time, up to and including the other.
+  // The same for all fires of a schedule after `after`, up to and including `through`.
   void count_ahead(CompiledSchedule& schedule, WallTime after, WallTime through);
   Sizes sizes() const;
 
@@ -70,12 +70,12 @@ class Generation {
   const Logger& log_;
   const OnGenerated on_generated_;
   OccurrenceIds ids_;
-  std::set<std::pair<WallTime, DefinitionId>> to_generate_;  // by when their rows end
-  std::size_t rows_under_way_ = 0;                           // on their way to the store
+  std::set<std::pair<WallTime, DefinitionId>> to_generate_;  // by the time when their rows end
+  std::size_t rows_under_way_ = 0;                           // rows that are being stored
   bool generates_later_ = false;
   bool is_stopped_ = false;
-  std::map<WallTime, std::int64_t> ahead_;  // rows, by the second that they are due in
-  std::int64_t rows_ahead_ = 0;             // of these; those that were voided count until then
+  std::map<WallTime, std::int64_t> ahead_;  // number of rows, by the second in which they are due
+  std::int64_t rows_ahead_ = 0;             // their sum; voided rows count until they are due
   TimerId pass_timer_ = 0;
   SteadyTime pass_at_{};
 };

@@ -12,47 +12,48 @@ namespace {
 constexpr std::int64_t kRowsAtOnce = 10'000;
 constexpr JobId kNewest{std::numeric_limits<std::int64_t>::max()};
 constexpr int kLookedAtAtOnce = 16;
-constexpr int kFiresAtOnce = 1'000;  // counted in one turn, of one definition
+constexpr int kFiresAtOnce = 1'000;  // counted in one turn for one definition
 constexpr Duration kSayPeriod = std::chrono::seconds{1};
 
 std::string words(MisfirePolicy policy) {
   switch (policy) {
     case MisfirePolicy::kFireOnce:
-      return "missed while no job tracker ran; one run stands for all";
+      return "missed while no job tracker ran; one run replaces all";
     case MisfirePolicy::kSkip:
       return kMissedForGood;
     case MisfirePolicy::kFireAll:
-      return "missed while no job tracker ran; beyond the misfire policy's max or window";
+      return "missed while no job tracker ran; exceeds the misfire policy's max or window";
   }
   return {};
 }
 
 }  // namespace
 
-// What of it runs.
+// The missed fires that run.
 struct MissedFires::Chosen {
   std::size_t kept = 0;          // rows that stay in the table
   std::vector<WallTime> bare{};  // fires that get an occurrence, by time
 };
 
-// What a definition has missed.
+// The missed fires of a definition.
 struct MissedFires::Missed {
   DefinitionId id{};
-  std::int32_t version = 0;  // another one by now: it was suspended, what it had is void
-  std::size_t runs_max = 0;  // as the policy says
+  std::int32_t version = 0;  // another version: it was suspended, and its fires are void
+  std::size_t runs_max = 0;  // by the policy
   WallTime until{};          // later fires are not missed
-  // Nor are those up to then: a run was under way.
+  // Fires up to this time are not missed either: a run was in progress.
   std::optional<WallTime> passed_over{};
-  std::vector<WaitingJob> rows{};        // by time
-  std::deque<WallTime> bare{};           // fires without a row, all later: the newest that may run
-  std::int64_t bare_count = 0;           // of all
-  WallTime runs_from = WallTime::min();  // none before that runs
-  // With fire_all, all that a count has left may be among them: the first so many from then on are
-  // its last runs, and what comes after them is no fire of it.
+  std::vector<WaitingJob> rows{};  // by time
+  // Fires without a row, all later than the rows: the newest that may run.
+  std::deque<WallTime> bare{};
+  std::int64_t bare_count = 0;           // number of all fires without a row
+  WallTime runs_from = WallTime::min();  // earlier fires do not run
+  // With fire_all, the remaining count may be smaller than the missed fires: the first ones are its
+  // last runs, and later fires do not exist.
   std::optional<std::size_t> runs_left{};
   WallTime first_bare{};
   WallTime through{};              // counted up to here
-  std::optional<WallTime> next{};  // the fire after that
+  std::optional<WallTime> next{};  // the next fire
 
   std::int64_t total() const { return static_cast<std::int64_t>(rows.size()) + bare_count; }
   bool has_all() const {
@@ -71,7 +72,7 @@ struct MissedFires::Missed {
     through = fire;
   }
 
-  // Those that run are none of it any more: the newest, so many at the most, from `first` on.
+  // Takes the newest runs, at most `most`, from `first` on.
   Chosen take_newest(std::size_t most, WallTime first) {
     Chosen chosen;
     while (chosen.bare.size() < most && !bare.empty() && bare.back() >= first) {
@@ -88,7 +89,7 @@ struct MissedFires::Missed {
     return chosen;
   }
 
-  // One mostly. Between two of them fires have other outcomes, where clocks were set.
+  // Usually one. Clock changes may cause several, with other outcomes between.
   struct Range {
     WallTime first{};
     WallTime last{};
@@ -135,14 +136,13 @@ void MissedFires::start() {
   for (int i = 0; i < kLookedAtAtOnce; ++i) look_at_next();
 }
 
-// Marks a definition whose rows must be looked at before anything of it runs, because it may have
-// missed fires.
+// Marks a definition whose rows must be checked before it runs, because it may have missed fires.
 void MissedFires::add(ActiveDefinition& definition) {
   const Definition& row = definition.row;
   if (row.kind == ScheduleKind::kManual || is_held(row.state)) return;
   bool must = false;
   const Duration threshold = definition.spec.misfire.threshold;
-  // Mostly it was looked after until now.
+  // Usually the group had an owner until now.
   if (down_time_.from(row.group) >= down_time_.until() - threshold) return;
   if (is_single(definition)) {
     must = row.state == DefinitionState::kActive &&
@@ -160,7 +160,7 @@ void MissedFires::look_later_at(ActiveDefinition& definition) {
   definition.is_recovering = true;
   recovering_.insert(id);
   to_look_at_.push_back(id);
-  promotion_.hold();  // What it missed may stand in the delayed table.
+  promotion_.hold();  // A missed fire may be in the delayed table.
 }
 
 bool MissedFires::are_after(ActiveDefinition& definition, WallTime ended) const {
@@ -186,7 +186,7 @@ WallTime MissedFires::passed_over_until(const ActiveDefinition& definition, Wall
   return !is_delay && passed_over < down_time_.until() ? std::min(heard, passed_over) : heard;
 }
 
-// Until its run had ended, and as long as there was a job tracker, which did not know that.
+// Until its run ended, and while a job tracker ran that did not know of the end.
 WallTime MissedFires::passed_over_until(const ActiveDefinition& definition, WallTime ended) const {
   const Definition& row = definition.row;
   return std::max({row.generated_through, ended, down_time_.from(row.group)});
@@ -204,7 +204,7 @@ void MissedFires::look_at_next() {
   read_rows(id, kNewest);
 }
 
-// By pages, the newest first: however many rows there are, those that were missed are known.
+// Reads pages, newest first, so that missed fires are known for any number of rows.
 void MissedFires::read_rows(DefinitionId id, JobId before) {
   const ActiveDefinition* definition = catalog_.definition(id);
   ReadOccurrences question{.definition = id, .limit = kRowsAtOnce, .untried_before = before};
@@ -212,7 +212,7 @@ void MissedFires::read_rows(DefinitionId id, JobId before) {
   batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
     const ActiveDefinition* its = catalog_.definition(id);
     if (!answer.ok() && its != nullptr) {
-      log_.error("reading a definition's occurrences failed, trying again", "error",
+      log_.error("cannot read a definition's occurrences; retrying", "error",
                  answer.error().message);
       executor_.post_at(clock_.steady_now() + std::chrono::seconds{1}, [this, id] {
         rows_.erase(id);
@@ -264,11 +264,11 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
       const auto left = static_cast<std::size_t>(std::max<std::int64_t>(*count_of_runs - ran, 0));
       if (left <= missed->runs_max) missed->runs_left = left;
     }
-    // A single run that goes on passes its fires over itself, when it ends; but not one that was
-    // triggered while the regular one waits.
+    // A single run that continues passes over its fires at its end, except a triggered run beside a
+    // waiting regular one.
     const bool goes_on =
         is_single(definition) && !definition.running.empty() && missed->rows.empty();
-    // Those that were taken for its last runs may not run: then others are.
+    // Fires that were taken for its last runs may not run: then others do.
     const bool is_over = row.state == DefinitionState::kEnded && missed->rows.empty();
     if (!is_held(row.state) && !is_over && (!goes_on || missed->passed_over)) {
       if (row.next_fire > missed->through) {
@@ -283,7 +283,7 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
   changes_.when_settled(id, work, [this, id] { end(id); });
 }
 
-// Of an interval the fires that will not run need not be looked at one by one.
+// For an interval, fires that do not run are skipped by calculation.
 void MissedFires::leap_to_newest(ActiveDefinition& definition, Missed& missed) {
   if (definition.row.kind != ScheduleKind::kEvery || !missed.next || *missed.next > missed.until)
     return;
@@ -305,8 +305,8 @@ void MissedFires::leap_to_newest(ActiveDefinition& definition, Missed& missed) {
   missed.next = definition.schedule.next_fire(missed.through);
 }
 
-// A long down time has millions of fires: some at a time, and nobody else waits for them. Nothing
-// of the definition runs meanwhile.
+// A long down time has millions of fires: counts some per turn, so that other work continues. The
+// definition does not run meanwhile.
 void MissedFires::count(const std::shared_ptr<Missed>& missed) {
   ActiveDefinition* definition = catalog_.definition(missed->id);
   const bool is_delay = definition != nullptr && definition->row.kind == ScheduleKind::kFixedDelay;
@@ -337,18 +337,18 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   std::set<JobId> gone;
   for (const WaitingJob& job : missed.rows) {
     sink_.forget(job.group, job.id);
-    definition.leaving.insert(job.id);  // A read under way may bring the row back.
+    definition.leaving.insert(job.id);  // A pending read may bring the row back.
     gone.insert(job.id);
     with.emplace_back(ChangeWaiting{.from = job});
   }
   std::erase_if(definition.parked,
                 [&](const auto& parked) { return gone.count(parked.second.id) != 0; });
-  to.fired -= static_cast<std::int64_t>(missed.rows.size());  // A count is of runs.
+  to.fired -= static_cast<std::int64_t>(missed.rows.size());  // Only runs count.
   bool has_regular = chosen.kept > 0;
   for (const WallTime fire : chosen.bare) {
     operation.add.push_back(plans_.occurrence(to, definition.spec.priority, fire));
-    // A single definition has one regular run at a time; the others are extra, one after the
-    // other.
+    // A single definition has one regular run at a time; the others are extra runs, one after
+    // another.
     const bool makes_up = is_single(definition) && std::exchange(has_regular, true);
     operation.add.back().triggered = operation.add.back().makes_up = makes_up;
     to.fired += 1;
@@ -366,7 +366,7 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
                   });
 }
 
-// Thousands of jobs may have missed fires: the log has one line for all of a second.
+// Thousands of jobs may have missed fires: one log line covers a second.
 void MissedFires::say_soon(const Definition& row, std::int64_t fires, std::int64_t runs) {
   log_.debug("fires of a job were missed", "task", row.task_id, "missed", fires, "run_now", runs);
   if (!to_say_) {
@@ -385,11 +385,11 @@ void MissedFires::say() {
   to_say_.reset();
 }
 
-// The schedule goes on after what was missed.
+// The schedule continues after the missed fires.
 void MissedFires::go_on_after(ActiveDefinition& definition, ChangeDefinition& operation,
                               bool has_regular, WallTime until) {
   Definition& to = *operation.to;
-  // What runs was triggered: a regular run would have kept its fires from being missed.
+  // The current run was triggered: a regular run would have prevented missed fires.
   if (is_single(definition) && has_regular) {
     to.next_fire = to.generated_through;
     return;
@@ -399,14 +399,14 @@ void MissedFires::go_on_after(ActiveDefinition& definition, ChangeDefinition& op
                         ? std::optional(down_time_.until())
                         : definition.schedule.next_fire(std::max(to.generated_through, until));
   to.next_fire = next.value_or(WallTime{});
-  // What was taken for the last run may have been missed: then others take its place.
+  // The fire taken for the last run may have been missed: then another takes its place.
   to.state = next ? DefinitionState::kActive : DefinitionState::kEnded;
   if (next && is_single(definition)) {
     plans_.add_regular(definition, operation, *next);
   }
 }
 
-// What it missed has its outcome; `gone`: rows that do not run.
+// Its missed fires have outcomes; `gone`: rows that do not run.
 void MissedFires::known(DefinitionId id, const std::set<JobId>& gone) {
   end(id);
   ActiveDefinition* definition = catalog_.definition(id);
@@ -418,7 +418,7 @@ void MissedFires::known(DefinitionId id, const std::set<JobId>& gone) {
   on_known_(*definition);
 }
 
-// It is not recovering any more.
+// Its recovery is complete.
 void MissedFires::end(DefinitionId id) {
   promotion_.release();
   recovering_.erase(id);

@@ -14,38 +14,38 @@
 
 namespace carillon::jobtracker {
 
-// Fires that came while no job tracker ran. After a start, each definition that may have missed
-// some is looked at: those that have an occurrence are read, the others counted along its schedule.
-// Then, in one transaction, as many of the newest run as its misfire policy says, in order, and
-// the others have one row of the log a stretch; the schedule goes on after them.
+// Handles fires that were due while no job tracker ran. After a start, each definition that may
+// have missed fires is checked: its occurrences are read, and further fires are counted along its
+// schedule. Then one transaction schedules as many of the newest as the misfire policy allows, in
+// order, and writes one log row per range of the others. The schedule continues after them.
 //
-// With one run at a time, what one that was under way then has missed is known when it has ended:
-// fires up to its end, by its task tracker's clock, are passed over as at any time, and those after
-// it were missed. A start after this one, before that end was heard of, knows of its own down time
-// only.
+// With one run at a time, the missed fires are known only when the run that was in progress has
+// ended. Fires up to its end, by the clock of its task tracker, are passed over as usual; those
+// after it were missed. If the job tracker starts again before that end is reported, only the last
+// down time counts.
 //
-// Until then nothing of the definition runs: what comes due is parked. And a crash is as if this
-// session had not been: the next one looks for the same.
+// Until then no run of the definition starts: due jobs are parked. A crash leaves no trace: the
+// next session does the same check.
 //
 // Thread: the loop.
 class MissedFires {
  public:
-  // What a definition missed has its outcomes.
+  // The missed fires of a definition have outcomes.
   using OnKnown = std::function<void(ActiveDefinition&)>;
 
   MissedFires(const DownTime& down_time, Plans& plans, Changes& changes, Promotion& promotion,
               Catalog& catalog, Batcher& batcher, JobSink& sink, SchedulingClock& clock,
               Executor& executor, const Logger& log, OnKnown on_known);
 
-  // Before start(). It is looked at, if it may have missed something.
+  // Before start(): adds a definition to check, if it may have missed fires.
   void add(ActiveDefinition& definition);
   void start();
   void stop();
-  // Of a definition with one run at a time, whose run has ended: whether fires after its end were
-  // missed. It is looked at then, and goes on after them.
+  // For a definition with one run at a time, whose run has ended: whether fires after its end were
+  // missed. If so, the definition is checked.
   bool are_after(ActiveDefinition& definition, WallTime ended) const;
-  // Until when fires are passed over where none after it was missed: `heard` is when its end was.
-  // What came in a time without a job tracker and was not missed is late.
+  // If no fire after its end was missed: the time until which fires are passed over. `heard`: when
+  // the end was reported. A fire in a down time that was not missed is late.
   WallTime passed_over_until(const ActiveDefinition& definition, WallTime heard,
                              WallTime ended) const;
   void look_after(ActiveDefinition& definition, WallTime ended);
@@ -55,7 +55,7 @@ class MissedFires {
  private:
   struct Chosen;
   struct Missed;
-  // What the next line of the log says.
+  // Numbers for the next log line.
   struct Tally {
     std::int64_t jobs = 0;
     std::int64_t fires = 0;
@@ -92,9 +92,9 @@ class MissedFires {
   bool is_stopped_ = false;
   std::optional<Tally> to_say_{};
   std::vector<DefinitionId> to_look_at_;
-  std::map<DefinitionId, WallTime> ended_;                // of whose run has ended since: when
-  std::set<DefinitionId> recovering_;                     // these, and those that have begun
-  std::map<DefinitionId, std::vector<WaitingJob>> rows_;  // of those that are read, so far
+  std::map<DefinitionId, WallTime> ended_;                // end of a run since the start
+  std::set<DefinitionId> recovering_;                     // these, and those in progress
+  std::map<DefinitionId, std::vector<WaitingJob>> rows_;  // rows that were read so far
 };
 
 }  // namespace carillon::jobtracker

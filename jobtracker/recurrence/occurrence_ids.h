@@ -7,12 +7,12 @@
 
 namespace carillon::jobtracker {
 
-// Ids for occurrences that are written ahead, dealt so that those due at the same time lie beside
-// each other in the store, though each definition's are written at once: they are deleted
-// together, when they are due, and a page that is changed once is written once.
+// Assigns ids to occurrences that are written ahead. Occurrences with the same due time get
+// neighbouring ids, although each definition's are written together. They are deleted together when
+// they are due, so the store writes each changed page once.
 //
-// Ids are taken as a table of kRows by kColumns. A definition gets a column, its n-th occurrence
-// the n-th row's id. A table lasts for a second, because an id says when it was given.
+// The ids form a table of kRows by kColumns. A definition gets a column; its n-th occurrence gets
+// the id in the n-th row. A table is used for one second, because an id contains its time.
 //
 // Thread: the loop.
 class OccurrenceIds {
@@ -22,7 +22,7 @@ class OccurrenceIds {
 
   explicit OccurrenceIds(IdSource& ids) : ids_(ids) {}
 
-  // The ids of a definition's next occurrences, `kRows` at most.
+  // The ids of a definition's next occurrences, at most `kRows`.
   class Column {
    public:
     JobId id_of(std::size_t row) const {

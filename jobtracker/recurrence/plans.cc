@@ -48,7 +48,7 @@ ChangeDefinition Plans::next_cycle(ActiveDefinition& definition, WallTime after,
                         ? definition.schedule.next_after_end(after)
                         : definition.schedule.next_fire(std::max(after, to.generated_through));
   if (!next) {
-    // It goes when nothing of it is left: a triggered run may still wait in the table.
+    // It is removed when nothing of it is left: a triggered run may still wait in the table.
     to.state = DefinitionState::kEnded;
     to.next_fire = kNever;
     return operation;
@@ -62,9 +62,9 @@ ChangeDefinition Plans::uncounted(ActiveDefinition& definition) {
   ChangeDefinition operation = change_of(definition);
   Definition& to = *operation.to;
   to.fired -= 1;
-  // What it has missed is being looked at: it goes on after that.
+  // Its missed fires are being checked: it continues afterwards.
   if (to.state != DefinitionState::kEnded || definition.is_recovering) return operation;
-  // It was taken for the last one: the next one takes its place, with one at a time one to come.
+  // It was counted as the last one: the next one takes its place.
   const bool is_one = is_single(definition);
   const WallTime after =
       is_one ? std::max(clock_.now(), to.generated_through) : to.generated_through;
@@ -90,7 +90,8 @@ void Plans::pass_over(ActiveDefinition& definition, ChangeDefinition& operation,
                       LogState state, std::string message) {
   const Definition& row = definition.row;
   if (row.kind == ScheduleKind::kFixedDelay) return;  // It fires when its run has ended.
-  // A schedule that was over and is not, because a run did not count, goes on with a later one.
+  // A finished schedule that is not finished any more, because a run did not count, continues with
+  // a later fire.
   const auto first = row.next_fire > row.generated_through
                          ? std::optional(row.next_fire)
                          : definition.schedule.next_fire(row.generated_through);
@@ -121,9 +122,9 @@ ChangeDefinition Plans::suspension(ActiveDefinition& definition, DefinitionState
   return operation;
 }
 
-// What waits goes. Fires that have come, runs that wait for their retry, and what was triggered,
-// end with a log row; which those are the store knows, for some may be on their way into the table.
-// So do fires that have come and have no occurrence, as the run before has not ended.
+// Removes waiting runs. Due fires, waiting retries and triggered runs end with a log row; the store
+// decides which, because some may be on their way into the table. Due fires without an occurrence
+// end with a log row too, because the previous run has not ended.
 void Plans::call_off(ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log) {
   const Definition& row = definition.row;
   if (row.state == DefinitionState::kActive && !is_exhausted(definition, row.fired)) {
@@ -151,7 +152,7 @@ ChangeDefinition Plans::removal(ActiveDefinition& definition, WallTime fire, std
   return operation;
 }
 
-// What was claimed ahead of its time has an outcome of its own.
+// A job that was claimed ahead of its time has its own outcome.
 WallTime Plans::first_called_off(ActiveDefinition& definition) const {
   const WallTime now = clock_.now();
   const Definition& row = definition.row;
@@ -163,7 +164,7 @@ WallTime Plans::first_called_off(ActiveDefinition& definition) const {
   return definition.schedule.next_fire(after).value_or(now);
 }
 
-// After its rows were voided: a claim that is still under way finds none.
+// After its rows were voided, a pending claim finds none.
 bool Plans::has_regular_run(const ActiveDefinition& definition) const {
   return std::any_of(definition.running.begin(), definition.running.end(), [this](const auto& run) {
     const Executing* entry = executing_.find(run.first);
@@ -214,12 +215,12 @@ ChangeDefinition Plans::resumption(ActiveDefinition& definition) {
   ChangeDefinition operation = change_of(definition);
   operation.expected_generated_through.reset();
   Definition& to = *operation.to;
-  // Its version stays: what was triggered while it was suspended goes on.
+  // Its version stays: runs that were triggered while it was suspended continue.
   to.state = DefinitionState::kActive;
-  // Rows generated ahead were voided, so that the fires from now on are to be generated again;
-  // what ran is not repeated, also when the clock was set back.
+  // Rows generated ahead were voided, so fires from now on are generated again. Past fires are not
+  // repeated, even if the clock moved back.
   to.generated_through = std::max(now, to.last_fire);
-  // With one at a time each before the one that was to come has its outcome, too.
+  // With one run at a time, each earlier fire has its outcome, too.
   const bool passed_over = is_single(definition) && to.kind != ScheduleKind::kFixedDelay;
   if (passed_over)
     to.generated_through = std::max(to.generated_through, definition.row.generated_through - kTick);
@@ -228,7 +229,7 @@ ChangeDefinition Plans::resumption(ActiveDefinition& definition) {
                         ? definition.schedule.next_after_end(now)
                         : definition.schedule.next_fire(to.generated_through);
   if (is_single(definition) && has_regular_run(definition)) {
-    to.next_fire = to.generated_through;  // Its end makes the next one, if there is one.
+    to.next_fire = to.generated_through;  // Its end creates the next one, if there is one.
   } else if (!next) {
     to.next_fire = kNever;
     if (to.kind != ScheduleKind::kManual) to.state = DefinitionState::kEnded;

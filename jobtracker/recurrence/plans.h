@@ -13,24 +13,23 @@
 
 namespace carillon::jobtracker {
 
-inline constexpr WallTime kNever{};  // "none" in a row
-inline constexpr Duration kTick{1};  // of the clock: what is one before a fire is after all others
+inline constexpr WallTime kNever{};  // stored instead of "none"
+inline constexpr Duration kTick{1};  // the clock's resolution: the smallest step between two times
 
-// Of what is skipped for a run before it, which may not have begun either.
-inline constexpr const char* kMissedForGood = "missed while no job tracker ran; not run afterwards";
-inline constexpr const char* kRunBefore = "the run before was still waiting or running";
+// Reason of a fire skipped because of a previous run, which may not have started.
+inline constexpr const char* kMissedForGood = "missed while no job tracker ran; not run later";
+inline constexpr const char* kRunBefore = "the previous run was still waiting or running";
 
-// One regular occurrence at a time: the next is made with the end of the last.
+// It has one regular occurrence at a time: the next is created at the end of the last.
 bool is_single(const ActiveDefinition& definition);
-// It has a count, and as many of its fires have come to a run, or will.
+// It has a count, and that many fires have run or will run.
 bool is_exhausted(const ActiveDefinition& definition, std::int64_t fired);
 
-// What a change of a definition consists of: its new row, the occurrences that come and go with it,
-// and the rows of the log for fires that come to none. A plan changes nothing; Changes does.
+// Plans changes of a definition: the new row, the added and removed occurrences, and log rows for
+// fires without one. A plan changes nothing; Changes executes it.
 //
-// Two things hold in each: generated_through is the latest fire that has, or had, an occurrence,
-// and each fire up to it has exactly one outcome, sooner or later. Whoever steps over fires writes
-// one row for all of them.
+// Invariants: generated_through is the latest fire that has, or had, an occurrence. Each fire up to
+// it gets exactly one outcome. Passing over several fires writes one row for all of them.
 //
 // Thread: the loop.
 class Plans {
@@ -38,35 +37,35 @@ class Plans {
   Plans(Catalog& catalog, ExecutingTable& executing, FeedbackSink& feedback, IdSource& ids,
         SchedulingClock& clock, const DownTime& down_time, const Promotion& promotion);
 
-  // Nothing yet: the row is as it is.
+  // An empty change: the row stays unchanged.
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
-  // What follows the end of the single regular run, at `after`. `ran`: it counts as a run.
+  // After the end of the single regular run, at `after`. `ran`: it counts as a run.
   ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after, bool ran);
-  // What follows a run which never was one: another takes its place.
+  // After a run that never started: another takes its place.
   ChangeDefinition uncounted(ActiveDefinition& definition);
-  // The fires since the latest that was made, up to `until`, come to no occurrence: they get a row.
+  // The fires after generated_through, up to `until`, get no occurrence but one log row.
   void pass_over(ActiveDefinition& definition, ChangeDefinition& operation, WallTime until,
                  LogState state, std::string message);
   // The next regular occurrence of a single definition.
   void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
 
-  // `state`: suspended, or in quarantine. Nothing of it fires, and the fires that wait go; in
-  // quarantine what was triggered goes, too.
+  // `state`: suspended or quarantined. It does not fire, and waiting fires are removed; in
+  // quarantine triggered runs are removed too.
   ChangeDefinition suspension(ActiveDefinition& definition, DefinitionState state,
                               std::string message);
-  // It fires again from now on; what has fired is not repeated, also where clocks were set.
+  // It fires from now on. Fires do not repeat, even if the clock was set.
   ChangeDefinition resumption(ActiveDefinition& definition);
-  // It goes, with what waits. With nothing due the row of the log is of `fire`.
+  // Removes it with its waiting runs. If none is due, the log row is for `fire`.
   ChangeDefinition removal(ActiveDefinition& definition, WallTime fire, std::string message);
-  // The first fire that does not come if it goes; with none to come, now.
+  // The first fire that does not happen after a removal; now, if there is none.
   WallTime first_called_off(ActiveDefinition& definition) const;
 
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
   WaitingJob occurrence(JobId id, const Definition& row, int priority, WallTime trigger) const;
-  // Off the grid, due now, ahead of everything in its group.
+  // A run outside the schedule, due now, ahead of all jobs of its group.
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced);
-  // A row for so many fires without an occurrence, or for the one whose `first` it is.
+  // A log row for `count` fires without an occurrence, the first at `first`.
   LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,
                        std::string message);
 

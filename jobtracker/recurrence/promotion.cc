@@ -44,7 +44,7 @@ void Promotion::run_once() {
       ReadDelayed{.through = through_, .limit = kMovedAtOnce}, [this](Result<ReadAnswer> answer) {
         is_under_way_ = false;
         if (!answer.ok()) {
-          log_.error("reading delayed jobs failed, trying again", "error", answer.error().message);
+          log_.error("cannot read delayed jobs; retrying", "error", answer.error().message);
           return run_again();
         }
         if (held_ > 0) {
@@ -53,7 +53,7 @@ void Promotion::run_once() {
         }
         auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
         if (!jobs.empty()) return move(std::move(jobs));
-        // Asked before the store stood still, it says nothing of what is near by now.
+        // The read started before a stall of the store, so its result may be outdated.
         if (std::exchange(is_wanted_, false)) run_once();
       });
 }

@@ -7,15 +7,15 @@
 
 namespace carillon::jobtracker {
 
-// Moves jobs from the delayed table to their groups' when their time has come near: one-shot jobs,
-// retries, and the first fires of schedules. It reads and moves a thousand at a time, in the order
-// of their times, until none is left within the horizon.
+// Moves jobs from the delayed table to their groups' tables when they are due soon: one-shot jobs,
+// retries, and first fires of schedules. It reads and moves a thousand at a time, by due time,
+// until none is left within the horizon.
 //
-// What is stored as delayed may be near by then, when the store was slow: it is looked for once
-// more.
+// With a slow store, a job that is stored as delayed may be due soon by then: a second search finds
+// it.
 //
-// Whoever is about to suspend or change what is delayed holds it for that time: what has been read
-// and not been moved is read again after it.
+// A caller that suspends or changes a delayed job holds promotion meanwhile. Jobs that were read
+// but not moved are read again afterwards.
 //
 // Thread: the loop.
 class Promotion {
@@ -23,9 +23,9 @@ class Promotion {
   Promotion(Duration horizon, Batcher& batcher, JobSink& sink, SchedulingClock& clock,
             Executor& executor, const Logger& log);
 
-  // Jobs due later than this stand in the delayed table.
+  // Jobs due later than this are in the delayed table.
   WallTime horizon_end() const { return clock_.now() + horizon_; }
-  // Moves what has come near by now.
+  // Moves jobs that are due soon.
   void run_once();
   void stop() { is_stopped_ = true; }
   // A row was added to the delayed table.
@@ -43,10 +43,10 @@ class Promotion {
   SchedulingClock& clock_;
   Executor& executor_;
   const Logger& log_;
-  WallTime through_ = WallTime::min();  // what was near when it was looked for last
+  WallTime through_ = WallTime::min();  // the horizon of the last search
   bool is_under_way_ = false;
   bool is_stopped_ = false;
-  bool is_wanted_ = false;  // once more, after what is under way or holds it
+  bool is_wanted_ = false;  // search again, after the current search or hold
   int held_ = 0;
 };
 

@@ -4,12 +4,11 @@
 
 namespace carillon::jobtracker {
 
-// A definition whose run has killed its task tracker too often in a row is suspended, though nobody
-// has asked for it, until somebody resumes it; also one that somebody has suspended.
+// Suspends a definition whose runs killed their task trackers too often in a row, until it is
+// resumed. This applies also to a suspended definition.
 //
-// With cancel_running a run that was lost makes way for the next one before it is lost for the
-// third time. What kills its task tracker does so all the same, so the next run goes on with the
-// count; a restart of the job tracker begins it again.
+// With cancel_running, the next run may supersede a lost run before its third loss. The next run
+// then continues the count. A restart of the job tracker resets it.
 //
 // Thread: the loop.
 class Quarantine {
@@ -17,12 +16,12 @@ class Quarantine {
   Quarantine(Plans& plans, Changes& changes, const Logger& log)
       : plans_(plans), changes_(changes), log_(log) {}
 
-  // A run has ended, or makes way: with cancel_running its lost attempts count on. One that was
-  // lost too often ends when its job is suspended or it was called off.
+  // A run has ended or is superseded; with cancel_running its lost attempts are added to the next
+  // run's. A run with too many losses ends if its job is suspended or it was cancelled.
   void count_lost(ActiveDefinition& definition, const WaitingJob& job);
-  // Until it is on disk the job's row says what is to be done, and nobody is handed it.
+  // Until the quarantine is on disk, the row tells what to do, and no task tracker gets the job.
   void begin(const WaitingJob& job, int lost);
-  // How often that was done.
+  // Number of quarantines.
   std::int64_t begun() const { return begun_; }
 
  private:

@@ -10,12 +10,12 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr Duration kClaimedAheadMax = std::chrono::seconds{1};
-// Job trackers' clocks are not as far apart.
+// Job trackers' clocks differ by less.
 constexpr Duration kSetBackLeast = std::chrono::seconds{2};
 const Error kGone{ErrorCode::kNotFound, "has just ended"};
 
-// It may have been claimed ahead of its time, and is not made again if the job is suspended and
-// resumed by then.
+// It may have been claimed ahead of its time, and must not be created again after a suspend and
+// resume.
 void note_fire(ActiveDefinition& definition, const WaitingJob& job) {
   if (is_fire(job)) definition.row.last_fire = std::max(definition.row.last_fire, job.trigger_time);
 }
@@ -88,12 +88,12 @@ void Recurrence::stop() {
 void Recurrence::take_definition(const Definition& row) {
   auto spec = wire::decode_spec(row.spec);
   if (!spec.ok()) {
-    return log_.error("a stored definition can't be read, and will not fire", "task", row.task_id,
+    return log_.error("cannot read a stored definition; it will not fire", "task", row.task_id,
                       "error", spec.error().message);
   }
   auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
   if (!schedule.ok()) {
-    return log_.error("a stored schedule can't be read, and will not fire", "task", row.task_id,
+    return log_.error("cannot read a stored schedule; it will not fire", "task", row.task_id,
                       "error", schedule.error().message);
   }
   go_on_with(catalog_.put_definition(row, std::move(spec.value()), std::move(schedule.value())));
@@ -102,7 +102,7 @@ void Recurrence::take_definition(const Definition& row) {
 void Recurrence::go_on_with(ActiveDefinition& definition) {
   const Definition& row = definition.row;
   const WallTime started = down_time_.until();
-  // The clock was ahead: what has fired by it is not made again when the job is resumed.
+  // The clock was ahead: its fires must not be created again by a resume.
   const WallTime alive = down_time_.from(row.group);
   if (alive > started) {
     definition.row.last_fire =
@@ -149,14 +149,14 @@ Result<NewDefinition> Recurrence::plan(JobSpec spec, GroupId group, std::string 
   row.kind = spec.schedule.kind;
   row.created_at = now;
   row.spec = wire::encode_spec(spec);
-  row.generated_through = now - kTick;  // A fire at this very moment is still to come.
+  row.generated_through = now - kTick;  // A fire at exactly this time is in the future.
   if (const auto first = planned.schedule.first_fire(now)) {
     planned.operation.first = plans_.occurrence(row, spec.priority, *first);
     row.next_fire = *first;
     row.generated_through = *first;
     row.fired = 1;
   } else if (row.kind != ScheduleKind::kManual) {
-    return Error{ErrorCode::kInvalidArgument, "the schedule has no fire to come"};
+    return Error{ErrorCode::kInvalidArgument, "the schedule has no future fire"};
   }
   planned.spec = std::move(spec);
   return planned;
@@ -183,8 +183,8 @@ void Recurrence::suspend(DefinitionId id, ForRequest request) {
     if (is_held(definition.row.state)) {
       const bool is_suspended = definition.row.state == DefinitionState::kSuspended;
       const Error error{ErrorCode::kConflict,
-                        is_suspended ? "is suspended already"
-                                     : "is in quarantine, and does not fire until it is resumed"};
+                        is_suspended ? "is already suspended"
+                                     : "is in quarantine and does not fire until it is resumed"};
       return request.on_request({}, &error);
     }
     changes_.change(
@@ -213,7 +213,7 @@ void Recurrence::set_script(DefinitionId id, Run script, ForRequest request) {
   for_request(id, request, [this, script, request](ActiveDefinition& definition) {
     JobSpec spec = definition.spec;
     const WallTime now = clock_.now();
-    // The one that it has is a version, too, when it was submitted to an older program.
+    // The current script becomes a version too, if an older program stored it.
     std::vector<Operation> with;
     with.emplace_back(
         PutScript{.definition = definition.row.id, .script = version_of(spec.run, now)});
@@ -240,7 +240,7 @@ void Recurrence::remove(DefinitionId id, std::string message, ForRequest request
                 ChangeDefinition operation =
                     plans_.removal(definition, plans_.first_called_off(definition), message);
                 operation.cancels_runs = true;
-                // None of them is tried again meanwhile.
+                // Their retries are void.
                 for (const JobId run : operation.runs) ++executing_.find(run)->cancels;
                 const auto done = [this, id = definition.row.id, runs = operation.runs, request](
                                       const RequestOutcome& outcome, const Error* refused) {
@@ -265,17 +265,17 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message,
                                            WallTime replaced_at) {
   ActiveDefinition* definition = catalog_.definition(id);
   CARILLON_ASSERT(definition != nullptr && !definition->is_changing,
-                  "the caller has waited for it");
+                  "the caller waited for the change");
   definition->is_changing = definition->is_going = true;
   definition->only_adds = false;
   definition->going_since = replaced_at;
-  // No fire: it may be one of what replaces it.
+  // Not a fire: it may belong to the replacement.
   return plans_.removal(*definition, clock_.now(), std::move(message));
 }
 
 void Recurrence::end_removal(const ChangeDefinition& operation, const Outcome* outcome) {
   ActiveDefinition* definition = catalog_.definition(operation.id);
-  CARILLON_ASSERT(definition != nullptr, "a definition goes only by its own change");
+  CARILLON_ASSERT(definition != nullptr, "only a definition's own change removes it");
   if (outcome != nullptr && outcome->kind == OutcomeKind::kDone) {
     changes_.apply(*definition, operation, *outcome);
   } else {
@@ -284,7 +284,7 @@ void Recurrence::end_removal(const ChangeDefinition& operation, const Outcome* o
   }
 }
 
-// It was not removed after all: what has come due meanwhile has its turn.
+// It was not removed: jobs that became due meanwhile get their turn.
 void Recurrence::stays(ActiveDefinition& definition) {
   definition.is_going = false;
   sink_.reload(definition.row.group);
@@ -312,8 +312,8 @@ std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ende
     operations.emplace_back(plans_.uncounted(*definition));
     return operations;
   }
-  // The worker's clock is believed where it agrees with ours to a second: a run that ended just
-  // before a fire does not pass over it.
+  // The worker's clock is used if it differs by at most a second: a run that ended just before a
+  // fire must not pass over it.
   const WallTime now = clock_.now();
   const bool agrees = ended <= now && now - ended < std::chrono::seconds{1};
   const WallTime passed_over = missed_.passed_over_until(*definition, agrees ? ended : now, ended);
@@ -363,7 +363,7 @@ void Recurrence::make_up_for_end(ActiveDefinition& definition, const WaitingJob&
       });
 }
 
-// Its definition may have changed while it was on its way into the table.
+// Its definition may have changed while it was being requeued.
 void Recurrence::runs_again(WaitingJob job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_void = job.definition && (definition == nullptr || definition->voids(job));

@@ -20,24 +20,23 @@
 
 namespace carillon::jobtracker {
 
-// From definitions to occurrences: what people do to definitions, and what the end of a run means
-// for its own.
+// Creates occurrences from definitions: handles changes of definitions and the ends of their runs.
 //
-// Definitions with overlap `skip` and those with a fixed delay are single: they have exactly one
-// regular occurrence at any time while they are active, waiting or executing. The next one is made
-// with the end of the last, from the schedule's own grid, in the same transaction. The others have
-// all occurrences of the next ten minutes at any time (generation.h). An occurrence stands in its
-// group's table ten minutes ahead at the most; before that, in the delayed table (promotion.h).
+// Definitions with overlap `skip` and those with a fixed delay are single: an active one always has
+// exactly one regular occurrence, waiting or executing. The transaction that ends it creates the
+// next one from the schedule. The others always have all occurrences of the next ten minutes
+// (generation.h). An occurrence is in its group's table at most ten minutes ahead; before that it
+// is in the delayed table (promotion.h).
 //
 //   plans.h         what a change of a definition consists of
-//   changes.h       makes them, one of each definition at a time
-//   generation.h    occurrences ahead of their time
-//   promotion.h     from the delayed table to the groups'
-//   set_back.h      what waits when the clock was set back
-//   admission.h     whether one that is due may run: overlap, deadlines
-//   missed_fires.h  what came while no job tracker ran
-//   children.h      what a success sets off
-//   quarantine.h    what killed its task tracker too often
+//   changes.h       executes changes, one of each definition at a time
+//   generation.h    creates occurrences ahead of their time
+//   promotion.h     moves jobs from the delayed table to the groups' tables
+//   set_back.h      adjusts waiting jobs after the clock moved back
+//   admission.h     admission policy: overlap, deadlines
+//   missed_fires.h  fires that were due while no job tracker ran
+//   children.h      triggers children after a success
+//   quarantine.h    suspends jobs that kill their task trackers
 //
 // Thread: the loop.
 class Recurrence final : public Definitions, public RunEnd {
@@ -47,16 +46,16 @@ class Recurrence final : public Definitions, public RunEnd {
              FeedbackSink& feedback, RunStopper& stopper, IdSource& ids, SchedulingClock& clock,
              Executor& executor, const Logger& log);
 
-  // After a restart: takes what the store has, looks for what was missed, and starts the passes.
+  // After a restart: loads the definitions, checks for missed fires, and starts the passes.
   void start(const StartAnswer& found);
-  // Nothing that can wait for the next session is begun any more; what is under way is stored.
+  // Starts nothing that can wait for the next session; pending changes are still stored.
   void stop();
-  // Generates up to the horizon of the new time at once; what is to run now moves with a clock that
-  // is set back.
+  // Generates up to the horizon of the new time immediately. If the clock moved back, due jobs move
+  // with it.
   void clock_was_set(Duration by);
-  // Triggers what other job trackers' jobs have set off.
+  // Triggers children of other job trackers' jobs.
   void take_inbox() { children_.take_inbox(); }
-  // What was missed before the start has its outcomes.
+  // Whether the fires that were missed before the start have outcomes.
   bool has_recovered() const { return missed_.are_all_known(); }
   std::int64_t quarantined() const { return quarantine_.begun(); }
   Gate& gate() { return admission_; }
@@ -103,12 +102,13 @@ class Recurrence final : public Definitions, public RunEnd {
   void take_definition(const Definition& row);
   void go_on_with(ActiveDefinition& definition);
   void take_runs(const StartAnswer& found);
-  // Once no other change of it is under way. Who asked is told if it is gone by then.
+  // Runs when no other change of the definition is in progress. The client gets an error if the
+  // definition is removed by then.
   void for_request(DefinitionId id, const ForRequest& request,
                    std::function<void(ActiveDefinition&)> then);
   void stays(ActiveDefinition& definition);
-  // Of a run that ended while its definition was being changed, or is suspended, or in a time
-  // without a job tracker.
+  // For a run that ended while its definition was being changed, or is suspended, or while no job
+  // tracker ran.
   void make_up_for_end(ActiveDefinition& definition, const WaitingJob& job, WallTime ended,
                        bool ran);
 

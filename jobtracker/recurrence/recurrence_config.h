@@ -9,15 +9,16 @@
 namespace carillon::jobtracker {
 
 struct RecurrenceConfig {
-  // How far ahead occurrences stand in the executable tables. Longer means larger tables, and more
-  // rows to void when a job is changed.
+  // How far ahead occurrences are stored in the executable tables. Longer: larger tables, and more
+  // rows to void when a job changes.
   Duration horizon = std::chrono::minutes{10};
-  // How often the next stretch is generated; shorter than the horizon, so that none is ever late.
+  // Interval of generation passes; shorter than the horizon, so that no occurrence is late.
   Duration period = std::chrono::minutes{9};
-  // Rows generated ahead of their time, of all definitions; when there are so many, only what fires
-  // within seconds is added, and the passes come more often.
+  // Most rows generated ahead, over all definitions. Beyond it, only fires due within seconds are
+  // added, and passes are more frequent.
   std::int64_t rows_max = 200'000;
-  // Occurrences of one definition that may be held in memory; by overlap `queue` more are skipped.
+  // Most occurrences of a definition that wait in memory; with overlap `queue` further fires are
+  // skipped.
   std::size_t parked_max = 1'000;
 
   Status validate() const {

@@ -44,7 +44,7 @@ TimeHold SetBack::hold_time(JobId id) {
   return {.id = id, .look = last_look_};
 }
 
-// A look that began later moves it: it was changed by the clock as it was before.
+// A later look moves it: the change used the clock from before.
 void SetBack::release_time(const TimeHold& hold, bool was_changed) {
   if (const auto held = held_.find(hold.id); --held->second == 0) held_.erase(held);
   for (Look& look : looks_) {
@@ -59,8 +59,7 @@ Sizes SetBack::sizes() const {
 }
 
 void SetBack::look_again(const Error& why) {
-  log_.warn("what waits could not be moved with the clock that was set back, it is tried again",
-            "error", why.message);
+  log_.warn("cannot move waiting jobs after the clock moved back; retrying", "error", why.message);
   executor_.post_at(clock_.steady_now() + kLookAgain, [this] { look(); });
 }
 
@@ -85,7 +84,7 @@ void SetBack::look() {
                });
 }
 
-// Each urgency has a line of its own.
+// Each urgency has its own queue.
 void SetBack::begin_when_all_is_there() {
   lines_left_ = kUrgencies;
   for (std::size_t urgency = 0; urgency < kUrgencies; ++urgency) {
@@ -104,14 +103,14 @@ void SetBack::begin_when_all_is_there() {
 void SetBack::move(std::vector<WaitingJob> jobs) {
   if (is_stopped_) return;
   const Look& now = looks_.front();
-  std::optional<DueKey> last;  // None: there are no more.
+  std::optional<DueKey> last;  // None: complete.
   if (static_cast<std::int64_t>(jobs.size()) == kMovedBackAtOnce) last = due_key(jobs.back());
   std::vector<Operation> moves;
   bool are_all_free = true;
   for (WaitingJob& job : jobs) {
     WaitingJob to = job;
     set_back(to, now.by, now.to);
-    // What is just being claimed begins.
+    // A job that is being claimed starts.
     if (to == job || executing_.find(job.id) != nullptr || now.kept.contains(job.id)) continue;
     are_all_free = are_all_free && !held_.contains(job.id);
     if (held_.contains(job.id)) continue;
@@ -155,7 +154,7 @@ void SetBack::go_on(std::optional<DueKey> last) {
   look();
 }
 
-// Nobody takes it meanwhile.
+// No decider takes it meanwhile.
 void SetBack::hold(const WaitingJob& job) {
   if (ActiveDefinition* definition = catalog_.definition(job.definition))
     definition->parked.erase(hand_out_key(job));

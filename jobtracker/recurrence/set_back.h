@@ -19,11 +19,10 @@
 
 namespace carillon::jobtracker {
 
-// When the clock was set back, what waits for a time that was read off it, and not named by a
-// person or a schedule, is not to wait for longer than it would have: jobs for now, triggered runs,
-// children and retries in the groups' tables are moved back with the clock, a thousand at a time.
-// `at` jobs and fires of schedules keep their times. It begins when what was on its way to the
-// store by then is there; and what is given its time since stays.
+// Adjusts waiting jobs after the clock moved back. A job whose time came from the clock must not
+// wait longer than before: immediate jobs, triggered runs, children and retries in the groups'
+// tables move back with the clock, a thousand at a time. `at` jobs and fires of schedules keep
+// their times. It starts when pending operations are stored; times that are assigned later stay.
 //
 // Thread: the loop.
 class SetBack {
@@ -31,12 +30,12 @@ class SetBack {
   SetBack(Catalog& catalog, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
           SchedulingClock& clock, Executor& executor, const Logger& log);
 
-  // It was set back by so much just now, or while no job tracker looked after the group; what is
-  // later than `through` stands in no group's table.
+  // The clock moved back by `by` just now, or while the group had no owner. Jobs later than
+  // `through` are in no group's table.
   void begin(std::vector<GroupId> groups, Duration by, WallTime through);
-  // Its time is read off the clock as it is by now.
+  // The job's time already comes from the new clock.
   void keep(JobId id);
-  // Somebody is changing it: it is looked at when that is done, or was not.
+  // The job is being changed: it is checked after the change.
   TimeHold hold_time(JobId id);
   void release_time(const TimeHold& hold, bool was_changed);
   void stop() { is_stopped_ = true; }
@@ -44,9 +43,9 @@ class SetBack {
 
  private:
   struct Look {
-    std::vector<GroupId> groups{};  // that are left, the last one first
+    std::vector<GroupId> groups{};  // remaining groups, last first
     Duration by{};
-    WallTime to{};  // the time that it was set to
+    WallTime to{};  // the new time
     WallTime through{};
     DueKey after{};
     bool has_begun = false;
@@ -70,10 +69,10 @@ class SetBack {
   SchedulingClock& clock_;
   Executor& executor_;
   const Logger& log_;
-  std::deque<Look> looks_;      // the first is under way
-  std::int64_t last_look_ = 0;  // its number
-  std::map<JobId, int> held_;   // how many are changing it
-  std::size_t lines_left_ = 0;  // to the store, of those that are waited for
+  std::deque<Look> looks_;      // the first is in progress
+  std::int64_t last_look_ = 0;  // number of the last look
+  std::map<JobId, int> held_;   // number of changes in progress
+  std::size_t lines_left_ = 0;  // operations to wait for
   bool is_under_way_ = false;
   bool is_stopped_ = false;
 };

@@ -4,17 +4,16 @@
 
 namespace carillon::jobtracker {
 
-// Where who ends attempts leaves word for the people that are to be told of a failure.
-// Thread: the loop.
+// Interface of deciders that end attempts to the alarms. Thread: the loop.
 class AlarmSink {
  public:
   virtual ~AlarmSink() = default;
-  // The log row of a failure after which nothing is tried again, before it is posted: says which
-  // lines of alarms it is written as.
+  // For the log row of a failure without a further retry, before it is posted: sets the alarm lines
+  // for it.
   virtual void address(LogEntry& entry, const WaitingJob& job) = 0;
-  // After that: it is stored, or it is not and will be addressed again.
+  // Afterwards: the row is stored, or it was rejected and address() will be called again.
   virtual void settled(const LogEntry& entry) = 0;
-  // Whether each of a job's own recipients can be told of its failures.
+  // Whether alarms can be sent to all of the job's own recipients.
   virtual bool can_tell(const JobSpec& job) const = 0;
 };
 

@@ -9,13 +9,13 @@
 
 namespace carillon::jobtracker {
 
-// Jobs that were called off lately, or have ended after a run of them was lost, and why: none of
-// their runs is wanted any more, also where a task tracker that was taken for dead still has one.
+// Recently cancelled jobs, and ended jobs with a lost run, with the reason: none of their runs is
+// wanted any more, even if a task tracker that was declared dead still has one.
 //
 // Thread: the loop.
 class CalledOff {
  public:
-  // More: a task tracker that comes back later is told; about 100 bytes each.
+  // More: a task tracker that returns later still gets stop requests. About 100 bytes each.
   static constexpr std::size_t kMax = 10'000;
 
   void add(JobId id, const std::string& reason) {
@@ -25,7 +25,7 @@ class CalledOff {
     reasons_.erase(order_.front());
     order_.pop_front();
   }
-  // Null: it was not.
+  // Null: it was not cancelled.
   const std::string* find(JobId id) const {
     const auto found = reasons_.find(id);
     return found == reasons_.end() ? nullptr : &found->second;

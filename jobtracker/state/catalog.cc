@@ -91,7 +91,7 @@ void Catalog::remove_definition(DefinitionId id) {
   const auto found = definitions_.all.find(id);
   if (found == definitions_.all.end()) return;
   const Definition& row = found->second->row;
-  // Its task id may be another's by now: submitted again in the same transaction.
+  // Its task id may belong to a job that was submitted in the same transaction.
   const auto named = definitions_.by_task.find({row.group, row.task_id});
   if (named != definitions_.by_task.end() && named->second == id) definitions_.by_task.erase(named);
   definitions_.bytes -= bytes_of(row);
@@ -112,7 +112,7 @@ KnownDefinitions Catalog::take_known(const Partitions& partitions) {
   for (const DefinitionId id : gone) remove_definition(id);
   for (const auto& [id, definition] : definitions_.all) {
     if (!definition->is_settled()) known.unsettled.push_back(id);
-    // As of one that was read.
+    // Like a definition that was read.
     definition->regular = {};
     definition->watched_fire = {};
   }

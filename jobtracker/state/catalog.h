@@ -17,50 +17,51 @@
 #include "shared/job/schedule.h"
 #include "shared/wire/spec_glance.h"
 
-// What the loop knows of node groups and definitions: all of them, as the store has them.
+// The node groups and definitions in memory: all of them, as in the store.
 namespace carillon::jobtracker {
 
-// A definition with what follows from it and from its runs.
+// A definition with derived data and its runs.
 struct ActiveDefinition {
   Definition row{};
   JobSpec spec{};  // decoded from row.spec
   CompiledSchedule schedule;
 
-  // Its runs that have begun and not reached their end, retries included.
+  // Started runs that have not ended, retries included.
   struct Run {
     WallTime trigger_time{};
     bool is_fire = true;  // otherwise it was triggered
   };
   std::map<JobId, Run> running{};
-  // Of a definition with one regular occurrence at a time: the one made last; 0: not known.
+  // For a definition with one regular occurrence at a time: the newest one; 0: unknown.
   JobId regular{};
-  // Due, but held until a run ends (overlap `queue`), or until what was missed is known.
+  // Due, but held until a run ends (overlap `queue`), or until the missed fires are known.
   std::map<HandOutKey, WaitingJob> parked{};
-  // Until what was missed is known, more were due than may be held: they are in the table only.
+  // Before the missed fires are known: more jobs were due than may be held; they are only in the
+  // table.
   bool has_more_due = false;
-  // Overlap `cancel_running`: with this fire, what runs is to stop.
+  // Overlap `cancel_running`: the fire that stops current runs.
   WallTime watched_fire{};
-  // Likewise: so many attempts before were lost in a row, and then made way for the next fire,
-  // which has the count in its row.
+  // The same: number of consecutive lost attempts of superseded runs; the next fire has it in its
+  // row.
   int lost_before = 0;
-  // Occurrences that end without a run, on their way out of the table.
+  // Occurrences that end without a run and are being removed.
   std::set<JobId> leaving{};
-  // Occurrences that people asked for, on their way into the table.
+  // Requested runs that are being stored.
   int triggers_under_way = 0;
-  // What the store has of row.last_fire, which is noted with the next occurrences.
+  // The stored value of row.last_fire; the next operation with occurrences updates it.
   WallTime stored_last_fire{};
-  // A change of it is on its way to the store: the next one waits for the outcome.
+  // A change is being stored; the next one waits for its result.
   bool is_changing = false;
-  // And makes nothing void, it adds occurrences or notes what has become of one; nor does another
-  // change wait for it.
+  // That change voids nothing: it adds occurrences or records results. Other changes need not wait
+  // for it.
   bool only_adds = false;
-  // It is about to go: nothing of it begins, so that it is known which runs there are.
+  // It is being removed: no run starts, so that its runs are known.
   bool is_going = false;
-  WallTime going_since{};  // fires of it from then on are not sent meanwhile
-  // After a restart: what it missed while no job tracker ran is being looked at.
+  WallTime going_since{};  // fires from then on are not sent meanwhile
+  // After a restart: its missed fires are being checked.
   bool is_recovering = false;
 
-  // Nothing of it runs, waits for its turn, or is on the way to the store or back.
+  // None of its runs executes, waits for its turn, or is being stored.
   bool is_settled() const {
     return running.empty() && parked.empty() && leaving.empty() && !has_more_due &&
            lost_before == 0 && triggers_under_way == 0 && !is_changing && !is_going &&
@@ -70,22 +71,23 @@ struct ActiveDefinition {
   void put_run(const WaitingJob& job) {
     running.try_emplace(job.id, Run{.trigger_time = job.trigger_time, .is_fire = is_fire(job)});
   }
-  // It was suspended since the fire was made, or is in quarantine since then. A suspension holds
-  // the schedule: what was triggered goes on, with its retries.
+  // It was suspended after the fire was created, or it has been in quarantine since then. A
+  // suspension stops the schedule: triggered runs continue, with their retries.
   bool voids(const WaitingJob& job) const {
     if (job.version == row.version) return false;
     return is_fire(job) || row.state == DefinitionState::kQuarantined;
   }
 
-  // Whether its loss counts: not that of a run which a quarantine left behind.
+  // Whether a loss counts: not for a run from before a quarantine.
   bool counts_loss_of(const WaitingJob& job) const {
     return !voids(job) || row.state == DefinitionState::kSuspended;
   }
 
-  // The coming fire as people mean it: of a schedule that is generated ahead, row.next_fire is the
-  // first that has no occurrence yet. None (WallTime{}): nothing fires any more.
+  // The next fire for users. For a schedule that is generated ahead, row.next_fire is the first
+  // fire without an occurrence. WallTime{}: no further fire.
   WallTime coming_fire(WallTime now);
-  // Its last fire has come. A schedule that is generated ahead has no more to make before that.
+  // Its last fire has passed. A schedule that is generated ahead creates its last occurrence
+  // earlier.
   bool has_had_last_fire(WallTime now) const {
     return row.state == DefinitionState::kEnded && row.generated_through <= now;
   }
@@ -93,17 +95,17 @@ struct ActiveDefinition {
 
 struct DefinitionTable {
   std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> all{};
-  std::unordered_map<DefinitionId, ActiveDefinition*> by_id{};  // looked up all the time
+  std::unordered_map<DefinitionId, ActiveDefinition*> by_id{};  // looked up often
   std::map<std::pair<GroupId, std::string>, DefinitionId> by_task{};
   DefinitionCounts counts{};
-  std::size_t bytes = 0;  // that the specs of all take, and something for each
+  std::size_t bytes = 0;  // memory of all specs, and a constant for each definition
   std::int32_t xxl_number_high = 0;
 };
 
-// What one session leaves to the next one of the same process.
+// State that a session passes to the next one of the same process.
 struct KnownDefinitions {
   Partitions partitions{};
-  std::vector<DefinitionId> unsettled{};  // of these partitions; the table is without them
+  std::vector<DefinitionId> unsettled{};  // of these partitions; not in the table
   DefinitionTable definitions{};
 };
 
@@ -112,35 +114,35 @@ class Catalog {
  public:
   void put_group(const Group& group);
   const Group* group(GroupId id) const;
-  // Groups are the same whatever their case.
+  // Group names are case-insensitive.
   const Group* group(const std::string& name) const;
   const std::map<GroupId, Group>& groups() const { return groups_; }
   void mark_served(GroupId id, bool served = true);
 
-  // The definitions of some partitions, for the next session of the process: the store has them as
-  // they are, but for those that were not settled.
+  // The definitions of some partitions, for the next session of the process. They equal the
+  // store's, except those that were not settled.
   KnownDefinitions take_known(const Partitions& partitions);
-  // Before anything else is put there.
+  // Requires: the table is empty.
   void go_on_from(DefinitionTable known) { definitions_ = std::move(known); }
 
-  // A group that was split is several, each with a row and a table of its own: the first is itself,
-  // the others are known to nobody by name. These are the places that know; all else takes a part
-  // for a group.
-  std::vector<GroupId> parts_of(GroupId whole) const;  // itself, where it is one
-  std::int32_t parts(GroupId whole) const;             // how many
+  // A split group consists of several partitions, each with its own row and table. The first is the
+  // group itself; the others have no public name. Only these functions know the relation;
+  // everything else treats a partition as a group.
+  std::vector<GroupId> parts_of(GroupId whole) const;  // the group itself, if it is not split
+  std::int32_t parts(GroupId whole) const;             // the number of partitions
   GroupId part(GroupId whole, std::int32_t bucket) const;
   GroupId part(GroupId whole, const std::string& task_id) const {
     return splits_.empty() ? whole : part(whole, bucket_of(task_id));
   }
-  // The group that it is a part of, or is.
+  // The group of this partition.
   const Group* whole_of(GroupId part) const;
 
   ActiveDefinition& put_definition(Definition row, JobSpec spec, CompiledSchedule schedule);
   void remove_definition(DefinitionId id);
   void spec_changed(const std::string& from, const std::string& to);
-  // What the specs of all take, and something for each.
+  // The memory of all specs, and a constant for each definition.
   std::size_t definition_bytes() const { return definitions_.bytes; }
-  // About what one takes.
+  // The memory of one definition, approximately.
   static std::size_t bytes_of(const Definition& row) { return row.spec.size() + 1024; }
   ActiveDefinition* definition(DefinitionId id);
   ActiveDefinition* definition(GroupId group, const std::string& task_id);
@@ -149,44 +151,43 @@ class Catalog {
   }
   const DefinitionCounts& definition_counts() const { return definitions_.counts; }
 
-  // Runs that go on though their definition was replaced or removed. For overlap they are runs of
-  // what has their task id by now.
+  // Runs that continue after their definition was replaced or removed. For overlap they count as
+  // runs of the current holder of the task id.
   void keep_outliving(const WaitingJob& run);
   void outliving_ended(const WaitingJob& run);
   const std::set<JobId>& outliving(GroupId group, const std::string& task_id) const;
-  // Those that have begun and not reached their end, its own first.
+  // Started runs that have not ended, its own first.
   std::vector<JobId> runs(const ActiveDefinition& definition) const;
   bool is_running(const ActiveDefinition& definition) const {
     return !definition.running.empty() ||
            !outliving(definition.row.group, definition.row.task_id).empty();
   }
 
-  // How the job is to be run, as its own spec or its definition's says; none: its definition is
-  // gone.
+  // How to run the job, from its own or its definition's spec. None: its definition was removed.
   std::optional<wire::SpecGlance> glance(const WaitingJob& job) const;
-  // The job's spec: its definition's, as it is by now, or its own, which is decoded into `own`,
-  // without what its row says.
-  // Null where its definition is gone or its own cannot be read. `field`: only that is wanted, and
-  // an own spec that does not name it is not decoded: null, too.
+  // The job's spec: its definition's current one, or its own, which is decoded into `own`, without
+  // the values of its row. Null if its definition was removed or its own spec cannot be read.
+  // `field`: only this field is needed; null if the job's own spec does not have it.
   const JobSpec* spec_of(const WaitingJob& job, std::optional<JobSpec>& own,
                          std::string_view field = {}) const;
-  // The job's own spec with what its row says. kCorrupt, kInvalidArgument: it cannot be read.
+  // The job's own spec with the values of its row. Errors: kCorrupt and kInvalidArgument if it
+  // cannot be read.
   Result<JobSpec> whole_spec(const WaitingJob& job) const;
-  // It was cancelled, or its definition was removed since, or it is a fire of one that was
-  // suspended: it is not begun, nor tried again.
+  // It was cancelled, its definition was removed, or it is a fire of a suspended definition: it
+  // does not start, and is not retried.
   bool is_void(const ExecutingJob& row) const;
-  // Whether it is one when it is claimed: with `cancel_running` it takes over the count of the runs
-  // before.
+  // Whether it counts as a suspect when it is claimed. With `cancel_running` it continues the count
+  // of earlier runs.
   bool is_suspect(const WaitingJob& job) const;
-  // As it was submitted, also of a run that was triggered by hand and so stands before all others.
+  // The submitted priority, also for a triggered run, which precedes all others.
   int own_priority(const WaitingJob& job) const;
 
-  // No job that was defined in this session had a higher number under xxl-job.
+  // The highest xxl-job number of a job that was defined in this session.
   std::int32_t xxl_number_high() const { return definitions_.xxl_number_high; }
 
   DefinitionId next_definition_id();
-  // After a restart: ids up to here were given, and are not given again. `number`: of the session,
-  // where others work on the store too; its ids are every 64th.
+  // After a restart: ids up to `high` are used. `number`: the session's number if it shares the
+  // store; its ids are every 64th.
   void start_definition_ids(DefinitionId high, std::optional<std::int32_t> number) {
     definition_high_ = high.value;
     number_ = number;
@@ -196,8 +197,8 @@ class Catalog {
  private:
   std::map<GroupId, Group> groups_;
   std::unordered_map<std::string, GroupId> groups_by_name_;  // lower case
-  std::map<GroupId, std::vector<GroupId>> splits_;           // groups of several parts, in order
-  std::map<GroupId, GroupId> wholes_;                        // of all parts but the first
+  std::map<GroupId, std::vector<GroupId>> splits_;           // split groups, partitions in order
+  std::map<GroupId, GroupId> wholes_;                        // of all partitions but the first
   DefinitionTable definitions_;
   std::map<std::pair<GroupId, std::string>, std::set<JobId>> outliving_;
   std::int32_t definition_high_ = 0;

@@ -42,7 +42,7 @@ std::vector<ChildGraph::Task> ChildGraph::children_of(const Task& task,
 struct ChildGraph::Walk {
   Foreign foreign{};
   std::set<Task> found{};
-  std::set<std::string> looked_for{};  // groups
+  std::set<std::string> looked_for{};  // groups that were looked up
   std::deque<Task> to_look_at{};
   OnForeign then{};
 
@@ -96,7 +96,7 @@ void ChildGraph::look_at(const std::shared_ptr<Walk>& walk, const Task& task, Gr
 
 Status ChildGraph::check(const JobSpec& spec, const Foreign& foreign) const {
   const Task self = task_of(spec.group, spec.task_id);
-  std::map<Task, Task> parents;  // of each descendant, the one that it was found by
+  std::map<Task, Task> parents;  // for each descendant, its parent in the search
   std::deque<Task> to_look_at;
   const auto find = [&](const Task& task, const Task& parent) {
     if (parents.emplace(task, parent).second) to_look_at.push_back(task);
@@ -118,7 +118,7 @@ Status ChildGraph::check(const JobSpec& spec, const Foreign& foreign) const {
     loop.insert(0, at.first + "/" + at.second + " > ");
     if (at == self) break;
   }
-  return Error{ErrorCode::kInvalidArgument, "children make a loop: " + loop};
+  return Error{ErrorCode::kInvalidArgument, "children form a loop: " + loop};
 }
 
 std::string ChildGraph::undefined_of(const JobSpec& spec, const Foreign& foreign,

@@ -16,15 +16,15 @@
 
 namespace carillon::jobtracker {
 
-// Which definition triggers which: none must trigger itself, by whatever way. Children need not be
-// defined yet, so each new definition is checked against all that are there and all that are just
-// being stored. Those of groups that other job trackers look after are read from the store.
+// The graph of parent and child definitions, which must have no loop. Children need not be defined
+// yet, so each new definition is checked against all existing definitions and all that are being
+// stored. Definitions of groups that other job trackers own are read from the store.
 //
 // Thread: the loop.
 class ChildGraph {
  public:
   using Task = std::pair<std::string, std::string>;  // group in lower case, task id
-  // What was read of other job trackers' definitions: their children. None: it is not defined.
+  // The children of other job trackers' definitions. None: not defined.
   using Foreign = std::map<Task, std::optional<std::vector<Child>>>;
   using OnForeign = std::function<void(Result<Foreign>)>;
   using IsComing = std::function<bool(const Child&)>;  // it is defined with its parent
@@ -32,17 +32,17 @@ class ChildGraph {
   ChildGraph(Catalog& catalog, const Ownership& ownership, GroupMaker& groups, Batcher& batcher)
       : catalog_(catalog), ownership_(ownership), groups_(groups), batcher_(batcher) {}
 
-  // Reads what these lead to. At once if there is nothing to read.
+  // Reads the descendants of these. Calls `then` immediately if there is nothing to read.
   void read_foreign(const std::vector<Child>& children, OnForeign then);
 
-  // kInvalidArgument: names the loop that this definition closes; or it has more descendants than
-  // can be looked through.
+  // Error: kInvalidArgument if this definition closes a loop (it is named) or has too many
+  // descendants to check.
   Status check(const JobSpec& spec, const Foreign& foreign) const;
-  // Those of its children that are not defined by now, for a person; empty: none.
+  // The children that are not defined yet, as text; empty: none.
   std::string undefined_of(const JobSpec& spec, const Foreign& foreign,
                            const IsComing& is_coming) const;
 
-  // A definition is on its way to the store. Each begin() is followed by an end().
+  // A definition is being stored. Each begin() needs an end().
   void begin(const JobSpec& spec);
   void end(const std::string& group, const std::string& task_id);
   Sizes sizes() const { return {{"under_way", under_way_.size()}}; }

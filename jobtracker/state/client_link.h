@@ -8,21 +8,20 @@
 
 namespace carillon::jobtracker {
 
-// Whom an answer goes to.
+// The receiver of an answer.
 struct Asker {
   std::string peer{};
   std::uint64_t correlation = 0;
 };
 
-// Where answers to job clients go. One who has gone gets none.
-// Thread: the loop.
+// Sends answers to job clients. An answer to a disconnected client is dropped. Thread: the loop.
 class ClientLink {
  public:
   virtual ~ClientLink() = default;
-  // False: it has gone, or does not read.
+  // False: the client has disconnected, or does not read.
   virtual bool deliver(const Asker& asker, wire::Message message) = 0;
   void answer(const Asker& asker, wire::Message message) {
-    (void)deliver(asker, std::move(message));  // It asks again.
+    (void)deliver(asker, std::move(message));  // the client asks again
   }
 };
 

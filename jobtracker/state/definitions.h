@@ -11,26 +11,26 @@
 
 namespace carillon::jobtracker {
 
-// What is written when a job is submitted that has a schedule.
+// The rows of a new definition.
 struct NewDefinition {
   AddDefinition operation{};
   JobSpec spec{};
   CompiledSchedule schedule;
 };
 
-// A client's numbered request that a change is made for.
+// A client's numbered request for a change.
 struct ForRequest {
   NumberedRequest number{};
   OnRequest on_request{};
 };
 
-// Of a job that waits, and is being changed.
+// Holds the time of a waiting job during a change.
 struct TimeHold {
   JobId id{};
-  std::int64_t look = 0;  // the last one at what waits, as the clock was set back, that had begun
+  std::int64_t look = 0;  // the last look of SetBack that had started
 };
 
-// A script as it is kept, from that number on.
+// A script as a stored version with this number.
 inline ScriptVersion version_of(const Run& run, std::int64_t number) {
   return {.version = number,
           .language = run.script_language,
@@ -43,48 +43,46 @@ inline ScriptVersion version_of(const Run& run, WallTime saved) {
   return version_of(run, number.count());
 }
 
-// Changes of definitions, for those who act on them.
-// Thread: the loop.
+// Changes of definitions, for the intake. Thread: the loop.
 class Definitions {
  public:
   virtual ~Definitions() = default;
   virtual Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id,
                                      bool keyed) = 0;
-  // After its operation was committed.
+  // Its operation was committed.
   virtual void added(NewDefinition added) = 0;
-  // These answer the request in any case: kConflict where the state does not allow it.
+  // These answer the request in any case: kConflict if the state does not allow the change.
   virtual void suspend(DefinitionId id, ForRequest request) = 0;
   virtual void resume(DefinitionId id, ForRequest request) = 0;
-  // Gives a definition that runs a script another one.
+  // Replaces the script of a definition that runs a script.
   virtual void set_script(DefinitionId id, Run script, ForRequest request) = 0;
-  // `message`: the removal is logged with it. The row is of the fires that are due and have not
-  // run; with none it is of the first that does not come. Its runs are cancelled with it.
+  // `message` is logged. The log row is for due fires that have not run; without any, for the first
+  // fire that does not happen. Its runs are cancelled in the same transaction.
   virtual void remove(DefinitionId id, std::string message, ForRequest request) = 0;
-  // For those who remove it in a transaction of their own. `then` comes when no change of it is
-  // under way, or when it is gone.
+  // For callers that remove it in their own transaction: calls `then` when no change is in
+  // progress, or it was removed.
   virtual void when_free(DefinitionId id, std::function<void()> then) = 0;
-  // Its runs go on.
-  // Requires: it is there, and no change of it is under way. None begins before end_removal().
-  // Fires from `replaced_at` on are those of what replaces it.
+  // Plans a removal; its runs continue. Requires: it exists, and no change is in progress. No run
+  // starts before end_removal(). Fires from `replaced_at` on belong to the replacement.
   virtual ChangeDefinition begin_removal(DefinitionId id, std::string message,
                                          WallTime replaced_at) = 0;
-  // No outcome: nothing was done.
+  // No outcome: nothing was changed.
   virtual void end_removal(const ChangeDefinition& operation, const Outcome* outcome) = 0;
-  // An occurrence off the schedule's grid, due now and ahead of everything in its group.
+  // A run outside the schedule, due now and ahead of all jobs of its group.
   virtual WaitingJob triggered(const ActiveDefinition& definition, std::string spec,
                                bool forced) = 0;
-  // Such a one was stored: it is offered, after what is changed of its definition meanwhile.
+  // A triggered run was stored: offers it, after pending changes of its definition.
   virtual void offer_triggered(WaitingJob run) = 0;
-  // A run of it that waited to be tried again has ended, on disk. It may be gone by then.
+  // A waiting retry has ended, on disk. The definition may be removed by then.
   virtual void retry_ended(const WaitingJob& run) = 0;
-  // Nothing leaves the delayed table for its group's between these, so that a job that is just
-  // being suspended is not promoted.
+  // Between these calls no job moves from the delayed table, so that a job that is being suspended
+  // is not promoted.
   virtual void hold_promotion() = 0;
   virtual void release_promotion() = 0;
-  // One-shot jobs due later than this stand in the delayed table.
+  // One-shot jobs due later than this are in the delayed table.
   virtual WallTime horizon_end() const = 0;
-  // Between these one that waits is being changed: where the clock was set back, its time is moved
-  // with it only if it was not.
+  // Between these calls a waiting job is being changed. If the clock moved back, its time moves
+  // only if the change does not set it.
   virtual TimeHold hold_time(JobId id) = 0;
   virtual void release_time(const TimeHold& hold, bool was_changed) = 0;
 };

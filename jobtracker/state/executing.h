@@ -11,31 +11,30 @@
 
 namespace carillon::jobtracker {
 
-// Nothing is handed out so long before it is due, unless the clock was set back since.
+// A job is handed out at most this long before it is due, unless the clock was set.
 inline constexpr Duration kHandedOutEarlyMax = std::chrono::seconds{3};
 
 enum class Phase : std::uint8_t {
-  kClaiming,  // the claim is on its way to the store
-  kHeld,      // claimed, and kept until it is due or can be sent
-  kSent,      // handed to its worker
-  kEnding,    // its end is on its way to the store
+  kClaiming,  // the claim is being stored
+  kHeld,      // claimed; waits until it is due or can be sent
+  kSent,      // sent to its worker
+  kEnding,    // its end is being stored
 };
 
 struct Executing {
   ExecutingJob row{};
   Phase phase = Phase::kClaiming;
-  std::int64_t handout = 0;  // the hand-out that carried it; 0: of an earlier life of this tracker
-  std::int64_t pull = 0;     // the newest pull of its worker when it was sent
+  std::int64_t handout = 0;  // the hand-out that contained it; 0: from an earlier session
+  std::int64_t pull = 0;     // the newest pull of its worker at that time
   WallTime handed_out_at{};
-  SteadyTime early_until{};       // kSent: then its time comes, and it begins; epoch: it may have
-  std::int64_t executor_log = 0;  // the log id of its call, where it has one and is no broadcast
-  int cancels = 0;                // on their way to the store
-  bool is_ready = false;          // kHeld: it goes in this turn
-  bool is_not_there = false;      // its worker does not have it, and never began it
+  SteadyTime early_until{};       // kSent: when it starts; epoch: it may have started
+  std::int64_t executor_log = 0;  // the log id of its call, if it has one and is not a broadcast
+  int cancels = 0;                // cancellations that are being stored
+  bool is_ready = false;          // kHeld: sent in this turn
+  bool is_not_there = false;      // its worker does not have it, and never started it
 };
 
-// The executing table, in memory: all of it, as the store has it, and what is on its way.
-// Thread: the loop.
+// The executing table in memory: all rows of the store, and pending changes. Thread: the loop.
 class ExecutingTable {
  public:
   Executing& put(ExecutingJob row, Phase phase) {
@@ -58,25 +57,25 @@ class ExecutingTable {
     spec_bytes_ -= row.job.spec.size();
     jobs_.erase(found);
   }
-  // One that had none.
+  // Requires: the entry had no spec.
   void leave_spec(Executing& entry, const std::string& spec) {
     entry.row.job.spec = spec;
     spec_bytes_ += spec.size();
   }
-  // Of all of them.
+  // Bytes of all specs.
   std::size_t spec_bytes() const { return spec_bytes_; }
   Executing* find(JobId id) {
     const auto found = jobs_.find(id);
     return found == jobs_.end() ? nullptr : &found->second;
   }
-  // That attempt of it, if it executes.
+  // The entry, if this attempt executes.
   Executing* find(JobId id, std::int32_t attempt) {
     Executing* found = find(id);
     return found != nullptr && found->row.job.attempt == attempt ? found : nullptr;
   }
-  // A copy, so that the caller may end jobs while it goes along.
+  // A copy, so that the caller may end jobs while it iterates.
   std::vector<JobId> of_session(SessionId session) const { return copy_of(by_session_, session); }
-  // Likewise; it may have been removed.
+  // The same; the definition may be removed.
   std::vector<JobId> of_definition(DefinitionId definition) const {
     return copy_of(by_definition_, definition);
   }
@@ -84,7 +83,7 @@ class ExecutingTable {
     return !suspects_.empty() && suspects_.contains(session);
   }
   bool has_any(SessionId session) const { return by_session_.contains(session); }
-  // Whether fewer than so many of its jobs have not ended.
+  // Whether fewer than `than` of its jobs have not ended.
   bool has_fewer(SessionId session, std::int32_t than) const {
     const auto found = by_session_.find(session);
     if (found == by_session_.end()) return than > 0;
@@ -126,7 +125,8 @@ class ExecutingTable {
 
   std::unordered_map<JobId, Executing> jobs_;
   Index<SessionId> by_session_;
-  std::unordered_map<SessionId, std::int32_t> suspects_;  // how many of its jobs are; none has 0
+  // Number of its jobs that were lost before; never 0.
+  std::unordered_map<SessionId, std::int32_t> suspects_;
   Index<DefinitionId> by_definition_;
   std::size_t spec_bytes_ = 0;
 };

@@ -12,27 +12,26 @@
 
 namespace carillon::jobtracker {
 
-// How the last call or beat of an executor went.
+// Result of an executor's last call or heartbeat.
 enum class Health : std::uint8_t {
   kWell,    // it answered, or has registered since
   kQuiet,   // it did not answer
   kSilent,  // it has not answered for long: see executor_silence.h
-  kAbsent   // nobody listened at its port
+  kAbsent   // no program listened at its port
 };
 
-// Of the executors that are in service; known to the job tracker that owns their group.
-// Thread: the loop.
+// Health of the executors in service; kept by the owner of their group. Thread: the loop.
 class ExecutorHealth {
  public:
-  // Must outlive it.
+  // Must outlive this object.
   explicit ExecutorHealth(const Executors& executors) : executors_(executors) {}
 
   void set_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
-  // True: that is news of it.
+  // True: its health changed.
   bool set_unwell(GroupId group, const std::string& address, Health health) {
     return std::exchange(unwell_[{group, address}], health) != health;
   }
-  // The executors of a group are others now.
+  // The executors of a group have changed.
   void forget_gone(GroupId group) {
     std::erase_if(unwell_, [&](const auto& one) {
       const auto& [of, address] = one.first;
@@ -48,7 +47,7 @@ class ExecutorHealth {
   bool is_reachable(GroupId group, const std::string& address) const {
     return of(group, address) < Health::kSilent;
   }
-  // At any address of the group, or it has none.
+  // No address of the group has a listening program, or it has no address.
   bool is_nobody_there(GroupId group) const {
     const std::vector<std::string>& addresses = executors_.addresses(group);
     return std::none_of(addresses.begin(), addresses.end(),

@@ -11,23 +11,22 @@
 
 namespace carillon::jobtracker {
 
-// What a run wrote, as far as its executor has it in its log file.
+// Output of a run from its executor's log file.
 struct ExecutorLogPart {
   std::int32_t attempt = 0;
-  std::int64_t position = 0;  // where the next part begins, in this attempt
-  std::string text{};         // empty: there is nothing more, for now
+  std::int64_t position = 0;  // where the next part starts, in this attempt
+  std::string text{};         // empty: nothing more yet
 };
 
-// The logs of pushed runs, which lie with their executors.
-// Thread: the loop.
+// The logs of pushed runs, which are stored at their executors. Thread: the loop.
 class ExecutorLogs {
  public:
   virtual ~ExecutorLogs() = default;
-  // What follows that position of that attempt; 0 and 0 is the beginning. False: it does not know
-  // where a run of this job was, and `on_part` is not called.
+  // Reads from this position of this attempt; 0 and 0 is the start. False: the executor of the
+  // job's runs is unknown, and `on_part` is not called.
   virtual bool read(JobId job, std::int32_t attempt, std::int64_t position,
                     std::function<void(Result<ExecutorLogPart>)> on_part) = 0;
-  // Where the runs of a job were, as its history says. False: none of them was an executor's.
+  // Learns the executors of a job from its history. False: none of its runs was pushed.
   virtual bool recall(JobId job, const std::vector<LogEntry>& history) = 0;
 };
 

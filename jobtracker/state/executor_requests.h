@@ -10,22 +10,22 @@
 
 namespace carillon::jobtracker {
 
-// An executor says where it is to be called, or that it goes.
+// An executor registers or removes its address.
 struct ExecutorRegistration {
   bool removes = false;
   std::string app_name{};
   std::string address{};
 };
 
-// How runs ended.
+// Results of runs.
 struct ExecutorResults {
   std::vector<wire::xxl::RunResult> results{};
 };
 
-// What executors of xxl-job tell a job tracker.
+// Messages of xxl-job executors.
 using ExecutorRequest = std::variant<ExecutorRegistration, ExecutorResults>;
 
-// What an executor wants done with a job of its app, which dialect D lets it.
+// A management call of an executor for a job of its app (dialect D).
 struct ManageJob {
   enum class Verb : int { kAdd = 0, kUpdate = 1, kRemove = 2, kStart = 3, kStop = 4, kTrigger = 5 };
   Verb verb = Verb::kAdd;
@@ -33,11 +33,10 @@ struct ManageJob {
   wire::xxl::ManagedJob job{};
 };
 
-// Called once, on the loop: what there is to tell of it, the new job's number; or why it was not
-// done.
+// Called once, on the loop, with the answer (the new job's number) or an error.
 using OnManaged = std::function<void(Result<std::string>)>;
 
-// Called once, on the loop: what was told is on disk, or why not.
+// Called once, on the loop: the data is on disk, or an error.
 using OnStored = std::function<void(Status)>;
 
 }  // namespace carillon::jobtracker

@@ -16,16 +16,16 @@ namespace carillon::jobtracker {
 // An executor is silent after this time without a registration, an answer or a result.
 inline constexpr Duration kExecutorSilent = std::chrono::seconds{90};
 
-// The executors with runs that do not answer beats, and since when. The time counts from the first
-// beat that was not answered, not from the last answer: so a job tracker that was suspended itself
-// takes no executor for silent when it resumes.
+// The executors with runs that do not answer heartbeats, and since when. The time counts from the
+// first unanswered heartbeat, not from the last answer: a job tracker that was suspended itself
+// does not declare executors silent when it resumes.
 //
 // Thread: the loop.
 class ExecutorSilence {
  public:
   using Place = std::pair<GroupId, std::string>;  // an executor's, by its address
 
-  // A beat was not answered. True: the executor is silent from now on.
+  // A heartbeat was not answered. True: the executor is silent from now on.
   bool miss(const Place& place, SteadyTime now) {
     Quiet& quiet = quiet_.try_emplace(place, Quiet{.since = now, .last = now}).first->second;
     if (now - quiet.last > kBeatsApart) quiet = {.since = now, .last = now};
@@ -42,18 +42,18 @@ class ExecutorSilence {
     quiet_.erase(found);
     return was_silent;
   }
-  // Removes the executors that are not asked any more.
+  // Removes executors that get no heartbeats any more.
   void tidy(SteadyTime now) {
     std::erase_if(quiet_, [&](const auto& one) { return now - one.second.last > kBeatsApart; });
   }
 
-  // No value: it is not silent.
+  // None: it is not silent.
   std::optional<SteadyTime> since(const Place& place) const {
     if (quiet_.empty()) return std::nullopt;
     const auto found = quiet_.find(place);
     return found == quiet_.end() ? std::nullopt : found->second.silent_since;
   }
-  // The addresses of those that are silent.
+  // The addresses of silent executors.
   std::map<GroupId, std::set<std::string>> silent() const {
     std::map<GroupId, std::set<std::string>> all;
     for (const auto& [place, quiet] : quiet_) {
@@ -70,7 +70,7 @@ class ExecutorSilence {
     std::optional<SteadyTime> silent_since{};
   };
 
-  // Beats that are further apart say nothing about the time between them.
+  // The time between two heartbeats counts only up to this.
   static constexpr Duration kBeatsApart = std::chrono::seconds{30};
 
   std::map<Place, Quiet> quiet_;

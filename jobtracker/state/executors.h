@@ -13,12 +13,13 @@
 
 namespace carillon::jobtracker {
 
-// The claims of an executor group are made in the name of a session of this number: it is the same
-// for each job tracker and after each restart, and no task tracker has one like it.
+// The session for claims of an executor group. It is the same at each job tracker and after each
+// restart, and no task tracker uses it.
 constexpr SessionId push_session(GroupId group) { return SessionId{-group.value}; }
 constexpr bool is_push_session(SessionId session) { return session.value < 0; }
 
-// "http://10.0.0.1:9999" of "http://10.0.0.1:9999/", and the other way round.
+// The same address with or without its trailing slash: "http://10.0.0.1:9999" and
+// "http://10.0.0.1:9999/".
 inline std::string other_spelling(std::string address) {
   if (address.ends_with('/')) {
     address.pop_back();
@@ -28,8 +29,7 @@ inline std::string other_spelling(std::string address) {
   return address;
 }
 
-// The executor groups, and the executors that are in service, as the store has them.
-// Thread: the loop.
+// The executor groups, and the executors in service, as in the store. Thread: the loop.
 class Executors {
  public:
   // By address.
@@ -39,7 +39,7 @@ class Executors {
     const GroupId id = group.group;
     groups_[id].row = std::move(group);
   }
-  // Of a group that was put.
+  // Requires: its group was put.
   void put(ExecutorRow row) {
     Group& group = groups_[row.group];
     std::string address = row.address;
@@ -66,13 +66,13 @@ class Executors {
     const auto found = groups_.find(group);
     return found == groups_.end() ? kNone : found->second.members;
   }
-  // Whether they are listed by hand, and so no others.
+  // Whether they are listed by hand, which excludes others.
   bool are_listed(GroupId group) const {
     const Members& all = members(group);
     return std::any_of(all.begin(), all.end(),
                        [](const auto& member) { return member.second.is_manual; });
   }
-  // As they are called in turn: as they are listed, and no others; else as texts sort.
+  // In calling order: the listed ones in list order, otherwise sorted.
   const std::vector<std::string>& addresses(GroupId group) const {
     static const std::vector<std::string> kNone;
     const auto found = groups_.find(group);
@@ -89,7 +89,7 @@ class Executors {
     }
     return in_turn;
   }
-  // The one with that address, a stroke at its end or none: they name the same executor.
+  // The executor with this address, with or without a trailing slash.
   const ExecutorRow* find(GroupId group, const std::string& address) const {
     const Members& all = members(group);
     auto found = all.find(address);
@@ -101,7 +101,7 @@ class Executors {
     return found == groups_.end() ? std::string{} : found->second.row.token;
   }
 
-  // With calls; a group without one of its own goes by the job tracker's.
+  // The token for calls; a group without its own uses the job tracker's.
   std::string token_to_send(GroupId group, const std::string& fallback) const {
     std::string own = token(group);
     return own.empty() ? fallback : own;
@@ -116,7 +116,7 @@ class Executors {
   struct Group {
     ExecutorGroup row{};
     Members members{};
-    mutable std::vector<std::string> in_turn{};  // their addresses; empty: to be made
+    mutable std::vector<std::string> in_turn{};  // their addresses; empty: not computed
   };
 
   std::map<GroupId, Group> groups_;

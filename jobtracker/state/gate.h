@@ -4,19 +4,19 @@
 
 namespace carillon::jobtracker {
 
-// Says of a job that is about to be claimed whether it may run now.
+// The admission policy: decides whether a job that is about to be claimed may run now.
 class Gate {
  public:
   virtual ~Gate() = default;
-  // True: it may. False: the job was taken over (void, missed, skipped, parked), and if it is to
-  // run after all, it comes back by JobSink::offer().
+  // True: it may run. False: it was handled (void, missed, skipped or parked); if it may run later,
+  // JobSink::offer() returns it.
   virtual bool admit(WaitingJob& job, WallTime now) = 0;
-  // Its time came while no job tracker ran, and it is not to run then.
+  // It was due while no job tracker ran, and must not run.
   virtual bool is_missed(const WaitingJob& job) const = 0;
-  // A job that waits was missed, or its start deadline has passed: it ends. False: not now, ask
-  // again later.
+  // Ends a waiting job that was missed or whose start deadline has passed. False: not possible now,
+  // retry later.
   virtual bool expire(WaitingJob job) = 0;
-  // An admitted job was not claimed after all, because its row has changed or gone.
+  // An admitted job was not claimed, because its row has changed or was deleted.
   virtual void was_not_claimed(const WaitingJob& job) = 0;
 };
 

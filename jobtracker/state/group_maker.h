@@ -8,16 +8,16 @@
 
 namespace carillon::jobtracker {
 
-// Knows of all node groups. Thread: the loop.
+// Finds and creates node groups. Thread: the loop.
 class GroupMaker {
  public:
   virtual ~GroupMaker() = default;
-  // Looks up those of them that another job tracker may have made since the last look: the catalog
-  // has by then what is there. `then` comes at once if there are none; an error: the store could
-  // not be asked.
+  // Looks up these groups, which another job tracker may have created since the last look-up, and
+  // adds them to the catalog. Calls `then` immediately if all are known. Error: the store was not
+  // reachable.
   virtual void find_groups(std::vector<std::string> names, std::function<void(Status)> then) = 0;
-  // Makes it with its table, when a job or a worker names it for the first time. `then` comes at
-  // once if the group is there already. The group is open for dispatch by then.
+  // Creates a group with its table when a job or worker names it for the first time. Calls `then`
+  // immediately if the group exists. The group is open for dispatch by then.
   virtual void with_group(const std::string& name,
                           std::function<void(Result<const Group*>)> then) = 0;
 };

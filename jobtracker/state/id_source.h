@@ -9,24 +9,24 @@
 
 namespace carillon::jobtracker {
 
-// Ids for jobs and log rows: milliseconds since 2024 in the upper bits and a counter below, so that
-// they grow with time and inserts append. Never the same twice, also when the clock goes back,
-// because the highest one is stored with every commit and handed in after a restart; nor the same
-// as one of another session that lives, because each takes every 64th from its own number on.
+// Ids for jobs and log rows: milliseconds since 2024 in the upper bits and a counter below. They
+// grow with time, so inserts append. They are unique, even if the clock moves back: each commit
+// stores the highest one, and a restart reads it. Sessions on one store use every 64th id, each
+// from its own number on, so their ids differ.
 //
 // Thread: the loop.
 class IdSource {
  public:
-  // `number`: of the session, from 0 to 63.
+  // `number`: of the session, 0 to 63.
   explicit IdSource(std::int64_t high, std::int32_t number = 0) : high_(high), number_(number) {}
 
-  // Ids of an earlier time are smaller, but for those of a time when many were given.
+  // Ids of earlier times are smaller, except after a burst of ids.
   static std::int64_t first_of(WallTime time) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time - kStart).count();
     return std::max<std::int64_t>(ms, 0) << kMsShift;
   }
 
-  // When an id was given, in milliseconds since 2024; and when that is.
+  // The time in an id, in milliseconds since 2024 and as a WallTime.
   static constexpr std::int64_t ms_of(std::int64_t id) { return id >> kMsShift; }
   static WallTime at(std::int64_t ms) { return kStart + std::chrono::milliseconds{ms}; }
 
@@ -35,7 +35,7 @@ class IdSource {
     high_ = least + ((number_ - least) & (kIdStep - 1));
     return high_;
   }
-  // The first of so many, kIdStep apart, all of them greater than those given before.
+  // The first of `count` ids, kIdStep apart, all greater than earlier ones.
   std::int64_t next_many(WallTime now, std::int64_t count) {
     const std::int64_t first = next(now);
     high_ += (count - 1) * kIdStep;

@@ -13,7 +13,7 @@
 
 namespace carillon::jobtracker {
 
-// Which node groups this job tracker looks after, and who the others.
+// The node groups that this job tracker owns, and the owners of the others.
 //
 // Thread: the loop.
 class Ownership {
@@ -34,7 +34,7 @@ class Ownership {
   }
 
   bool has(GroupId group) const { return has_group(owned_, group); }
-  // The results that wait for a client group are given out by one job tracker.
+  // Whether this job tracker delivers the feedback of this client group.
   bool has_client_group(const std::string& name) const {
     return owned_.test(static_cast<std::size_t>(partition_of_client_group(name)));
   }
@@ -49,8 +49,8 @@ class Ownership {
   std::size_t trackers() const { return trackers_; }
   bool are_several() const { return trackers_ > 1; }
   const Partitions& owned() const { return owned_; }
-  // For who asks about a group that is another's. Between two owners it has none: come again.
-  // `parts`: how many the group has that it is about.
+  // A redirect to the owner of another job tracker's group. Between two owners: an error that asks
+  // to retry. `parts`: number of partitions of the group.
   wire::Message elsewhere(GroupId group, std::int32_t parts) const {
     return elsewhere(partition_of(group), parts == 1 ? 0 : parts);
   }
@@ -65,7 +65,7 @@ class Ownership {
       return wire::Elsewhere{.address = addresses_[at], .parts = parts};
     }
     return wire::ErrorReply{
-        Error{ErrorCode::kUnavailable, "no job tracker looks after that just now, try again"}};
+        Error{ErrorCode::kUnavailable, "no job tracker owns that now, try again"}};
   }
 
   Partitions owned_ = all_partitions();

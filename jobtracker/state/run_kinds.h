@@ -11,7 +11,7 @@
 
 namespace carillon::jobtracker {
 
-// Kinds of run that a task tracker accepts; or that executors are called for, whatever they run.
+// The kinds of jobs that a task tracker accepts. Executor groups accept all kinds.
 class RunKinds {
  public:
   static RunKinds all() {
@@ -19,7 +19,8 @@ class RunKinds {
     for (const auto& [word, kind] : wire::kRunWords) kinds.add(kind);
     return kinds;
   }
-  // Of Register::allow. Words of a newer task tracker mean nothing here; none at all means all.
+  // From Register::allow. Unknown words of newer task trackers are ignored; an empty list means
+  // all.
   static RunKinds of(const std::vector<std::string>& words) {
     if (words.empty()) return all();
     RunKinds kinds;

@@ -4,12 +4,11 @@
 
 namespace carillon::jobtracker {
 
-// Who wants to know how runs go.
-// Thread: the loop.
+// Observer of run results. Thread: the loop.
 class RunTally {
  public:
   virtual ~RunTally() = default;
-  // A run has ended by itself: it has succeeded, or failed, whether it is tried again or not.
+  // A run has ended with success or failure, with or without a further retry.
   virtual void ran(const ExecutingJob& run, bool has_failed) = 0;
 };
 

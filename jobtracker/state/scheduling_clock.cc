@@ -10,10 +10,9 @@ namespace {
 constexpr Duration kJump = std::chrono::seconds{2};
 constexpr Duration kJumpBelieved = std::chrono::seconds{2};
 constexpr Duration kAgreement = std::chrono::milliseconds{500};
-// A slew moves by at most one part in 100 of the time gone by, so that the clock never stands
-// still.
+// A slew moves by at most 1 % of the elapsed time, so that the clock never stops.
 constexpr int kSlewShare = 100;
-// Two clocks go apart by less than one part in this many.
+// The drift between two clocks is less than one part in this number.
 constexpr int kDriftShare = 10'000;
 
 Duration of_steady(SteadyTime steady) {
@@ -55,7 +54,7 @@ void SchedulingClock::follow(WallTime shown, SteadyTime at, Duration took) {
 }
 
 SteadyTime SchedulingClock::steady_at(WallTime when) const {
-  // One microsecond more, because now() cuts off the nanoseconds.
+  // One microsecond more, because now() truncates nanoseconds.
   return SteadyTime{when.time_since_epoch() - offset_ + Duration{1}};
 }
 
@@ -77,7 +76,7 @@ Duration SchedulingClock::adjust() {
     return {};
   }
   if (steady - jump_seen_at_ < kJumpBelieved) return {};
-  log_.warn("the wall clock was set", "by_ms", difference.count() / 1000, "now",
+  log_.warn("the wall clock changed", "by_ms", difference.count() / 1000, "now",
             format_time(wall_at(steady)));
   jump_seen_ = false;
   offset_ += difference;

@@ -7,10 +7,9 @@
 
 namespace carillon::jobtracker {
 
-// The time that triggers are compared with: steady time plus an offset that follows the wall
-// clock, this machine's or that of the store which several machines share. Small differences are
-// slewed, so that it never goes back; a jump of more than two seconds is believed once readings
-// over two seconds agree, and then it may go either way.
+// The clock for triggers: steady time plus an offset that follows the wall clock of this machine,
+// or of a shared store. Small differences are slewed, so that it never moves back. A jump of more
+// than two seconds is applied when readings over two seconds agree; it may go either way.
 //
 // Thread: the loop.
 class SchedulingClock {
@@ -19,25 +18,25 @@ class SchedulingClock {
 
   WallTime now() const { return at(clock_.steady_now()); }
   SteadyTime steady_now() const { return clock_.steady_now(); }
-  // The steady moment at which now() will be `when`.
+  // The steady time at which now() will be `when`.
   SteadyTime steady_at(WallTime when) const;
 
-  // From now on the wall clock is another one. It showed that time at some moment of a question
-  // that took so long, `at` being the middle of it. So it is known no better than by half of that,
-  // and what is known better already stays as it is unless the two contradict each other. The first
-  // time it is taken as it is: call it before anything is decided.
+  // Follows another wall clock from now on. It showed `shown` during a request that took `took`,
+  // with `at` in its middle, so the reading has an error of half of `took`. A more precise earlier
+  // reading stays unless the two contradict. Call it first before any decision: the first reading
+  // is applied directly.
   void follow(WallTime shown, SteadyTime at, Duration took);
 
-  // Compares with the wall clock; called every 200 ms or so. By how much the time was set, if by
-  // more than a slew: everything that rests on "due" must be looked at again. 0: it was not.
+  // Compares with the wall clock; called every 200 ms. Returns how far the clock was set, if it
+  // jumped: then all decisions about "due" must be made again. 0: no jump.
   Duration adjust();
 
  private:
-  // The clock that is followed.
+  // The followed clock.
   struct Followed {
     Duration offset;  // wall minus steady
-    Duration error;   // it may be off by so much
-    SteadyTime at;    // as of then; it grows
+    Duration error;   // largest error
+    SteadyTime at;    // of that reading; the error grows with time
   };
 
   WallTime at(SteadyTime steady) const;
@@ -46,10 +45,10 @@ class SchedulingClock {
   const Clock& clock_;
   const Logger& log_;
   Duration offset_;                   // of now(): wall minus steady
-  std::optional<Followed> followed_;  // none: clock_
+  std::optional<Followed> followed_;  // none: uses clock_
   SteadyTime adjusted_at_;
   bool jump_seen_ = false;
-  Duration jump_{};  // the difference that was first seen
+  Duration jump_{};  // the first observed difference
   SteadyTime jump_seen_at_{};
 };
 

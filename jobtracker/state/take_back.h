@@ -4,8 +4,7 @@
 
 namespace carillon::jobtracker {
 
-// Ends attempts that nobody reports.
-// Thread: the loop.
+// Ends attempts without a report. Thread: the loop.
 class TakeBack {
  public:
   virtual ~TakeBack() = default;

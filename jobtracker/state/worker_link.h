@@ -5,11 +5,11 @@
 
 namespace carillon::jobtracker {
 
-// Where frames for task trackers go.
+// Sends frames to task trackers.
 class WorkerLink {
  public:
   virtual ~WorkerLink() = default;
-  // False: it can't be reached now.
+  // False: it is not reachable now.
   virtual bool send(const Worker& worker, const wire::Message& message) = 0;
 };
 

@@ -25,46 +25,47 @@ struct UnseenHandOut {
 // A task tracker's session, and its credit.
 struct Worker {
   SessionId session{};
-  std::string peer{};  // where frames for it go
+  std::string peer{};  // address for frames
   std::string name{};
   std::string address{};
   GroupId group{};
-  std::vector<GroupId> parts{};  // of the group, whose jobs it gets here: all that are ours
+  std::vector<GroupId> parts{};  // partitions of its group that this job tracker owns
   std::int32_t threads = 1;
   RunKinds kinds = RunKinds::all();
   std::map<std::string, std::string> labels{};
   std::string version{};
-  bool waits = false;        // for the time that it is told with a job
-  bool is_isolated = false;  // nearly everything fails on it
-  std::string overload{};    // it takes no jobs, its machine is too busy: "cpu 97%"
-  bool is_draining = false;  // it takes no jobs, it is about to end
+  bool waits = false;        // supports jobs with a time to wait
+  bool is_isolated = false;  // nearly all runs fail on it
+  std::string overload{};    // overloaded, takes no jobs: "cpu 97%"
+  bool is_draining = false;  // draining, takes no jobs
   WallTime started_at{};
-  SteadyTime heard_at{};        // the lease counts from here
+  SteadyTime heard_at{};        // start of its lease
   std::int64_t registered = 0;  // its newest Register's number
 
-  // What it sent before it registered, over another connection perhaps, is no word of it now.
+  // Pulls up to this number were sent before it registered, perhaps over another connection, and
+  // are ignored.
   std::int64_t pulls_before = 0;
   std::int64_t pull = 0;    // the newest pull's number; 0: none since it registered
-  std::int32_t window = 0;  // what it asked for
+  std::int32_t window = 0;  // requested number of jobs
   // Jobs claimed for it and not sent yet.
   std::int32_t reserved = 0;
   std::int64_t handout_last = 0;
-  // The newest hand-out that a pull of it knew of.
+  // The newest hand-out that one of its pulls confirmed.
   std::int64_t handout_seen = 0;
-  // Hand-outs that its newest pull did not know of yet, by number.
+  // Hand-outs that its newest pull did not confirm, by number.
   std::map<std::int64_t, UnseenHandOut> unseen{};
   std::int32_t unseen_jobs = 0;
   SteadyTime handed_at{};  // the newest hand-out
 
-  // How many jobs may be claimed for it now. A pull replaces the credit, less what is on the way,
-  // so that messages that cross never hand it more than it asked for.
+  // Number of jobs that may be claimed for it. A pull replaces the credit, minus jobs in transit,
+  // so that crossing messages never exceed the request.
   std::int32_t credit() const { return window - unseen_jobs - reserved; }
 
   bool has_asked() const { return pull != 0; }
   bool is_newer(const wire::Register& message) const {
     return message.number == 0 || message.number > registered;
   }
-  // False: an old one, which was overtaken, or one that comes again.
+  // False: an outdated or repeated pull.
   bool take_pull(const wire::Pull& message) {
     if (message.number <= std::max(pull, pulls_before)) return false;
     pull = message.number;
@@ -79,8 +80,8 @@ struct Worker {
     pull = 0;
     window = 0;
   }
-  // Hand-outs sent before this were lost on the way, if the task tracker has had the answer to a
-  // later pull: should they arrive after all, they are refused, because they answer a pull that is
+  // Hand-outs that were sent before this time were lost, if the task tracker has received the
+  // answer to a later pull. If they arrive after all, they are rejected, because they answer a pull
   // older than the lease.
   void forget_unseen(SteadyTime sent_before, std::int64_t answered) {
     const auto is_lost = [&](const UnseenHandOut& one) {
@@ -103,14 +104,13 @@ struct Worker {
   }
 };
 
-// Why a job waits although task trackers of its group are there.
+// Why a job waits although its group has task trackers.
 inline std::string none_accepts(const std::string& group, RunKind kind) {
   return "no task tracker of group '" + group + "' accepts jobs of kind " +
          std::string(wire::word_of(kind, wire::kRunWords)) + " (see their --allow)";
 }
 
-// The task trackers that are believed to be alive.
-// Thread: the loop.
+// The live task trackers. Thread: the loop.
 class Workers {
  public:
   Worker& put(Worker worker) {
@@ -133,8 +133,8 @@ class Workers {
     remove_from_group(*found->second);
     workers_.erase(found);
   }
-  // Of the group's workers that accept just these kinds, and that `may` take it, in turn, so that
-  // equals share the load.
+  // The group's workers that accept exactly these kinds and for which `may` is true, round-robin,
+  // so that they share the load.
   template <class May>
   Worker* next_with_credit(GroupId group, RunKinds kinds, std::int32_t credit_min, May may) {
     const auto found = members_.find({group, kinds});
@@ -147,7 +147,7 @@ class Workers {
     }
     return nullptr;
   }
-  // What the group's workers accept: each set once, those of fewer kinds first.
+  // The sets of kinds that the group's workers accept, without duplicates, smaller sets first.
   std::vector<RunKinds> kinds(GroupId group) const {
     std::vector<RunKinds> all;
     for (auto one = members_.lower_bound({group, RunKinds{}});
@@ -156,13 +156,13 @@ class Workers {
     }
     return all;
   }
-  // Whether one of the group's workers accepts jobs like that.
+  // Whether a worker of the group accepts such a job.
   bool accepts(GroupId group, const wire::SpecGlance& glance) const {
     const auto sets = kinds(group);
     return std::any_of(sets.begin(), sets.end(), [&](RunKinds set) { return set.takes(glance); });
   }
   const std::unordered_map<SessionId, std::unique_ptr<Worker>>& all() const { return workers_; }
-  // Task trackers; those in whose name executors are called are none.
+  // Number of task trackers, without executor groups.
   std::size_t count(GroupId group) const {
     std::size_t all = 0;
     for (const RunKinds set : kinds(group)) {

@@ -6,10 +6,10 @@
 
 namespace carillon::jobtracker {
 
-// As `jobclient import xxl-job` names the jobs of an xxl-job admin.
+// The task id prefix of jobs that `jobclient import xxl-job` imported.
 inline constexpr std::string_view kXxlPrefix = "xxl-";
 
-// The number that a job has, or had, under xxl-job: 17 of the task "xxl-17". 0: it has none.
+// The job's number at xxl-job: 17 for the task "xxl-17". 0: none.
 inline std::int32_t xxl_number(std::string_view task_id) {
   if (!task_id.starts_with(kXxlPrefix)) return 0;
   task_id.remove_prefix(kXxlPrefix.size());

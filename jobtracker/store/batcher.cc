@@ -9,14 +9,14 @@
 namespace carillon::jobtracker {
 namespace {
 
-// While the store lacks room, it is tried again after this, and people are told after that.
+// Retry interval for a full store, and the time after which it is reported.
 constexpr Duration kRoomAgain = std::chrono::seconds{1};
 constexpr Duration kSayAgain = std::chrono::minutes{1};
 
-// With so many requests that wait for a read, more of a bulk load would only wait with them.
+// With this many requests waiting for a read, further bulk loads would only wait too.
 constexpr std::size_t kHeldForBulk = 32;
 
-// What clients and workers can make large.
+// The size of an operation, as far as clients and workers determine it.
 std::size_t bytes_of(const Operation& operation) {
   if (const auto* job = std::get_if<AddJob>(&operation)) return job->job.spec.size();
   if (const auto* job = std::get_if<AddExecuting>(&operation)) return job->to.job.spec.size();
@@ -30,7 +30,7 @@ std::size_t bytes_of(const Operation& operation) {
   return 0;
 }
 
-// An operation moves a row; the occurrences of a definition and children come many at a time.
+// An operation moves one row; occurrences of a definition and children may be many.
 std::size_t rows_of(const Operation& operation) {
   if (const auto* change = std::get_if<ChangeDefinition>(&operation))
     return 1 + change->add.size() + change->runs.size();
@@ -109,7 +109,7 @@ void Batcher::hold(std::size_t bytes) {
 }
 
 void Batcher::release(std::size_t bytes) {
-  CARILLON_ASSERT(held_requests_ > 0, "what is released was held");
+  CARILLON_ASSERT(held_requests_ > 0, "only a held request is released");
   --held_requests_;
   pending_bytes_ -= bytes;
 }
@@ -121,11 +121,11 @@ Status Batcher::check_room() {
 
 Error Batcher::slow_down() {
   ++slowed_down_;
-  return {ErrorCode::kLimit, "the job tracker has more requests than it can store now, slow down"};
+  return {ErrorCode::kLimit, "the job tracker has too many unstored requests, slow down"};
 }
 
 bool Batcher::wants_bulk() const {
-  // The lane's next batch must not wait until a large request is read.
+  // The next batch must not wait for the reading of a large request.
   if (is_busy_ && clock_.steady_now() > sent_at_ + config_.rows_time_aim / 2) return false;
   if (held_requests_ >= kHeldForBulk) return false;
   std::size_t rows = 0;
@@ -142,7 +142,7 @@ void Batcher::watch_commit() {
   if (!is_busy_ || stands_still()) return;
   ++looks_;
   if (stands_still())
-    log_.warn("a commit does not end, nothing is decided until it does", "pending", pending_rows_);
+    log_.warn("a commit is stalled; no decision is made until it ends", "pending", pending_rows_);
 }
 
 std::array<Urgency, kUrgencies> Batcher::order() const {
@@ -183,7 +183,7 @@ void Batcher::flush(const BatchHead& head) {
   const auto order = this->order();
   for (std::size_t at = 0; at < kUrgencies && filled < limit; ++at) {
     auto& queue = waiting_[static_cast<std::size_t>(order[at])];
-    // Each leaves an eighth to the less urgent, so that nothing waits for ever.
+    // Each urgency leaves an eighth to less urgent ones, so that none starves.
     const bool others_wait = std::any_of(order.begin() + at + 1, order.end(),
                                          [this](Urgency other) { return may_go(other); });
     const std::size_t through = limit - (others_wait ? (limit - filled) / 8 : 0);
@@ -191,7 +191,7 @@ void Batcher::flush(const BatchHead& head) {
     const std::size_t units_before = in_flight_.size();
     while (may_go(order[at])) {
       Unit& unit = queue.front();
-      // A resend waits for the batch after its first copy's, and is answered from that.
+      // A resend waits for the batch after the first copy's, and is answered from that.
       if (unit.request && !numbers.emplace(unit.request->client, unit.request->sequence).second) {
         break;
       }
@@ -205,14 +205,14 @@ void Batcher::flush(const BatchHead& head) {
         unit.request->operation_count = size;
         batch.requests.push_back(*unit.request);
       }
-      // Their places stay in the unit, for them to come back to.
+      // The operations return to their positions in the unit.
       std::move(unit.operations.begin(), unit.operations.end(),
                 std::back_inserter(batch.operations));
       in_flight_.push_back(std::move(unit));
       queue.pop_front();
       credit = 0;
     }
-    // A unit larger than what is left to it goes too some day.
+    // A unit larger than the remaining credit is sent eventually.
     if (may_go(order[at]) && in_flight_.size() == units_before) credit += limit / 16;
   }
   if (in_flight_.empty() && !wants_beat_) return;
@@ -224,22 +224,22 @@ void Batcher::flush(const BatchHead& head) {
 }
 
 bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
-  CARILLON_ASSERT(is_busy_, "one batch is under way, and this is its end");
+  CARILLON_ASSERT(is_busy_, "exactly one batch is in progress");
   const auto* rolled_back = std::get_if<RolledBack>(&done.result);
-  if (rolled_back != nullptr && rolled_back->fenced) return false;  // Nothing goes after it.
+  if (rolled_back != nullptr && rolled_back->fenced) return false;  // Nothing follows it.
   is_busy_ = false;
   if (stands_still()) log_.info("the commit has ended", "pending", pending_rows_);
   looks_ = 0;
   if (auto* committed = std::get_if<Committed>(&done.result)) {
     CARILLON_ASSERT(committed->outcomes.size() == done.batch.operations.size(),
-                    "a store answers every operation");
+                    "a store answers each operation");
     ++next_number_;
     ++commits_;
     committed_at_ = sent_at_;
     committed_operations_ += static_cast<std::int64_t>(done.batch.operations.size());
     adapt(in_flight_rows_, committed->rows_took);
     limit_once_ = 0;
-    // A beat alone needs next to none.
+    // A heartbeat alone needs almost no time.
     const bool is_beat = done.batch.operations.empty() && done.batch.requests.empty();
     if (lacks_room_ && !is_beat) say_room_again();
     std::vector<Unit> units = std::exchange(in_flight_, {});
@@ -301,8 +301,8 @@ void Batcher::refuse(Unit& unit, const Error& error) {
   if (unit.on_request) unit.on_request(RequestOutcome{}, &error);
 }
 
-// Nothing of the batch was done. A unit that can never succeed is refused by name; everything else
-// goes back to the front of the line, as it was.
+// Nothing of the batch was done. A unit that can never succeed is rejected; all others return to
+// the front of the queue.
 void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
   const bool is_full = rolled_back.error.code == ErrorCode::kLimit;
   std::vector<Unit> units = std::exchange(in_flight_, {});
@@ -317,14 +317,14 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
     at += size;
     if (is_culprit || (!is_full && is_alone) || (is_full && unit.request)) {
       if (!is_full)
-        log_.error("the store refused an operation", "error", rolled_back.error.message);
+        log_.error("the store rejected an operation", "error", rolled_back.error.message);
       refuse(unit, rolled_back.error);
     } else {
       again.push_back(std::move(unit));
     }
   }
   if (is_full) {
-    // It may be a limit on transactions, which less at a time stays below.
+    // It may be a limit on transactions, which smaller batches do not reach.
     limit_ = std::max(config_.rows_min, std::min(limit_, in_flight_rows_ / 2));
     say_no_room(rolled_back.error);
   }
@@ -341,17 +341,17 @@ void Batcher::say_no_room(const Error& error) {
   not_before_ = now + kRoomAgain;
   if (!is_news && now < said_no_room_ + kSayAgain) return;
   said_no_room_ = now;
-  log_.error("the store has no room: nothing is submitted, started or ended until it has", "error",
+  log_.error("the store is full; no job is accepted, started or ended until it has space", "error",
              error.message, "pending", pending_rows_);
 }
 
 void Batcher::say_room_again() {
   lacks_room_ = false;
-  log_.info("the store has room again", "pending", pending_rows_);
+  log_.info("the store has space again", "pending", pending_rows_);
 }
 
 void Batcher::adapt(std::size_t rows, Duration took) {
-  if (rows < limit_ / 2 || took.count() <= 0) return;  // A small batch says little.
+  if (rows < limit_ / 2 || took.count() <= 0) return;  // A small batch is not representative.
   const double wanted = static_cast<double>(rows) *
                         static_cast<double>(config_.rows_time_aim.count()) /
                         static_cast<double>(took.count());
@@ -361,7 +361,7 @@ void Batcher::adapt(std::size_t rows, Duration took) {
 
 void Batcher::on_read_done(ReadDone done) {
   auto found = asked_.find(done.token);
-  CARILLON_ASSERT(found != asked_.end(), "every read is answered once");
+  CARILLON_ASSERT(found != asked_.end(), "each read is answered once");
   OnAnswer on_answer = std::move(found->second);
   asked_.erase(found);
   on_answer(std::move(done.answer));

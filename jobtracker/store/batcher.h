@@ -16,12 +16,12 @@
 #include "shared/base/log.h"
 #include "shared/base/sizes.h"
 
-// From single decisions to transactions: group commit.
+// Combines single operations into transactions: group commit.
 namespace carillon::jobtracker {
 
-// The way to a store thread. One batch is under way at a time; reads are answered in their order
-// among the batches.
-// Thread: the loop. Answers come as messages, to BatchDone and ReadDone below, never within a call.
+// The interface to a store connection. One batch is in progress at a time; reads are answered in
+// order with the batches. Thread: the loop. Answers arrive as messages, to BatchDone and ReadDone
+// below, never within a call.
 class StoreLane {
  public:
   virtual ~StoreLane() = default;
@@ -29,8 +29,8 @@ class StoreLane {
   virtual void read(std::uint64_t token, Read question) = 0;
 };
 
-// A commit's end. Never Unknown, and never RolledBack for want of a database: the lane tries
-// again and settles until one of these is certain.
+// The end of a commit. Never Unknown, and never RolledBack because of an unreachable database: the
+// store connection retries and settles until the result is certain.
 struct BatchDone {
   Batch batch{};
   std::variant<Committed, RolledBack> result{};
@@ -41,37 +41,36 @@ struct ReadDone {
   Result<ReadAnswer> answer = Error{};
 };
 
-// Answers people's reads, away from the lane.
-// Thread: the loop; so are the answers.
+// Answers queries of clients on another connection. Thread: the loop, also for answers.
 class Questions {
  public:
   virtual ~Questions() = default;
-  // kLimit: too many questions wait already.
+  // Error: kLimit if too many queries wait.
   virtual void ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) = 0;
 };
 
 struct BatcherConfig {
-  // How long the statements of a batch should take, without the COMMIT, which takes what the disk
-  // takes: longer makes larger batches and more jobs a second, shorter lets an urgent claim wait
-  // less behind a bulk load.
+  // Target time for the statements of a batch, without the COMMIT, whose time depends on the disk.
+  // Longer: larger batches and more jobs a second. Shorter: urgent claims wait less behind bulk
+  // loads.
   Duration rows_time_aim = std::chrono::milliseconds{8};
-  // Ends give way to starts so long, so that of many jobs due at one instant the last starts
-  // sooner. Longer: more of what has ended shows as executing, and task trackers begin to send
-  // results again, and to write them to their disks.
+  // Ends wait this long in favour of starts, so that of many jobs due at one instant the last
+  // starts sooner. Longer: ended jobs are shown as executing, and task trackers resend results and
+  // write them to disk.
   Duration completion_wait = std::chrono::milliseconds{500};
   std::size_t rows_min = 64;
   std::size_t rows_max = 8192;
-  // Rows that may wait for a commit; beyond it clients are told to slow down.
+  // Most rows waiting for a commit; beyond it clients are asked to slow down.
   std::size_t pending_max = 200'000;
-  std::size_t pending_bytes_max = 256 * 1024 * 1024;  // of payloads, output and held requests
-  // Reads, and requests that wait for one, which may be under way; as above.
+  std::size_t pending_bytes_max = 256 * 1024 * 1024;  // payloads, output and held requests
+  // Most reads, and requests waiting for a read; beyond it clients are asked to slow down.
   std::size_t reads_max = 20'000;
 
   Status validate() const;
 };
 
-// What a batch is filled with first: starts come before the ends of earlier runs, but for ends that
-// have waited for too long.
+// Order of operations in a batch: starts precede the ends of earlier runs, except ends that have
+// waited too long.
 enum class Urgency : std::uint8_t {
   kClaim = 0,
   kCompletion = 1,
@@ -81,15 +80,16 @@ enum class Urgency : std::uint8_t {
 };
 inline constexpr std::size_t kUrgencies = 5;
 
-// `refused`: the store can't take it, whatever is tried (nothing of its unit was done); else null.
+// `refused`: the store rejected the operation permanently (nothing of its unit was done); otherwise
+// null.
 using OnOutcome = std::function<void(Operation&, const Outcome&, const Error* refused)>;
-// The operations of a unit, and what became of each.
+// The operations of a unit and their outcomes.
 using OnUnit =
     std::function<void(std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused)>;
 using OnRequest = std::function<void(const RequestOutcome&, const Error* refused)>;
 using OnAnswer = std::function<void(Result<ReadAnswer>)>;
 
-// What every batch says besides its operations; see Batch.
+// The parts of each batch besides its operations; see Batch.
 struct BatchHead {
   WallTime now{};
   std::int64_t id_high = 0;
@@ -97,10 +97,10 @@ struct BatchHead {
   Duration lease{};
 };
 
-// Gathers what the deciders post while the lane is busy, and sends it as one transaction.
+// Collects posted operations while the store connection is busy, and sends them as one transaction.
 //
-// A unit stays whole: all of it in one transaction. Units of one urgency keep their order.
-// Outcomes come by callback on the loop, in the order of the batch.
+// A unit is never divided: it is in one transaction. Units of one urgency keep their order.
+// Outcomes arrive by callback on the loop, in batch order.
 //
 // Thread: the loop.
 class Batcher {
@@ -109,16 +109,16 @@ class Batcher {
 
   void post(Urgency urgency, Operation operation, OnOutcome on_outcome);
   void post_unit(Urgency urgency, std::vector<Operation> operations, OnUnit on_unit);
-  // The operations of a client's numbered request, with the answer to keep for a resend.
+  // The operations of a client's numbered request, with the answer to store for a resend.
   void post_request(Urgency urgency, NumberedRequest number, std::vector<Operation> operations,
                     OnRequest on_request, OnUnit on_unit);
   void ask(Read question, OnAnswer on_answer);
 
-  // A request of so many bytes waits, for a read or a change, before its operations are posted;
-  // release() it then.
+  // A request of this size waits, for a read or a change, before its operations are posted.
+  // release() must follow.
   void hold(std::size_t bytes);
   void release(std::size_t bytes);
-  // The same for what may have to wait for something else than a read.
+  // The same for requests that may wait for other things.
   void hold_bytes(std::size_t bytes) { pending_bytes_ += bytes; }
   void release_bytes(std::size_t bytes) { pending_bytes_ -= bytes; }
 
@@ -126,59 +126,59 @@ class Batcher {
     return pending_rows_ >= config_.pending_max || pending_bytes_ >= config_.pending_bytes_max ||
            asked_.size() + held_requests_ >= config_.reads_max;
   }
-  // kLimit: a request that comes now is to come later; it is counted.
+  // Error: kLimit if new requests must wait; counts them.
   Status check_room();
   Error slow_down();
-  // Whether so little of bulk loads waits, for the lane or a read, that the lane may soon be idle,
-  // and there is time to read one before the lane needs its next batch.
+  // Whether the waiting bulk loads are so few that the store connection may soon be idle, with time
+  // to read one before the next batch.
   bool wants_bulk() const;
   std::int64_t slowed_down() const { return slowed_down_; }
   std::size_t pending_rows() const { return pending_rows_; }
-  // Nothing waits, and nothing is under way.
+  // Nothing waits, and nothing is in progress.
   bool is_idle() const { return !is_busy_ && pending_rows_ == 0 && asked_.empty(); }
-  // What was committed is known, and nothing else is under way to the store.
+  // The result of the last commit is known, and no other is in progress.
   bool is_settled() const { return !is_busy_; }
-  // The disk is full, or a limit of the database is reached: nothing could be written lately.
+  // The disk is full, or a limit of the database is reached: the last writes failed.
   bool lacks_room() const { return lacks_room_; }
 
-  // To be called each second: says it when the commit under way does not end for several of them.
+  // Call it each second: logs when a commit takes several seconds.
   void watch_commit();
   bool stands_still() const { return looks_ >= kLooksMax; }
 
-  // At the end of a turn: starts a commit if there is something to commit and the lane is free.
+  // At the end of a turn: starts a commit if operations wait and the store connection is free.
   void flush(const BatchHead& head);
-  // The beat: a commit, even if there is nothing to commit, unless one came by itself.
+  // The heartbeat: a commit, even without operations, unless one happened anyway.
   void beat();
 
-  // From the lane. What gathered meanwhile is sent before the outcomes are told, so that the lane
-  // has work while the loop acts on them. False: this session was fenced, and must decide nothing
-  // any more.
+  // The store connection has finished. Sends operations that gathered meanwhile before it calls
+  // back, so that the store connection has work while the loop processes the outcomes. False: this
+  // session was fenced, and must stop deciding.
   bool on_batch_done(BatchDone done, const BatchHead& next);
   void on_read_done(ReadDone done);
 
-  // Whether any row of the log of this session is settled (Batch::log_settled).
+  // Whether any log row of this session is settled (Batch::log_settled).
   bool has_settled() const { return settled_log_.has_any(); }
 
   std::int64_t commits() const { return commits_; }
-  // When the newest batch that was committed had been sent; the epoch: none was.
+  // Send time of the newest committed batch; epoch: none.
   SteadyTime committed_at() const { return committed_at_; }
   std::int64_t committed_operations() const { return committed_operations_; }
   Sizes sizes() const;
 
  private:
-  // At the commit under way, by watch_commit(). Looks and not time: while the process itself is
-  // stopped, no commit takes long.
+  // Number of watch_commit() calls during one commit. Calls and not time: no commit takes long
+  // while the process itself is suspended.
   static constexpr int kLooksMax = 4;
 
   struct Unit {
     std::vector<Operation> operations{};
     std::optional<NumberedRequest> request{};
-    std::size_t rows = 0;  // that it writes, about; never 0
+    std::size_t rows = 0;  // rows that it writes, approximately; never 0
     std::size_t bytes = 0;
     SteadyTime since{};
     SettledLog::Epoch epoch = 0;
-    bool is_weighed = false;  // in bulk_room_, also when it is sent again
-    OnOutcome on_outcome{};   // a single operation
+    bool is_weighed = false;  // counted by bulk_room_, also when it is sent again
+    OnOutcome on_outcome{};   // for a single operation
     OnUnit on_unit{};
     OnRequest on_request{};
   };
@@ -202,7 +202,7 @@ class Batcher {
   const Clock& clock_;
   const Logger& log_;
   std::deque<Unit> waiting_[kUrgencies];
-  std::array<std::size_t, kUrgencies> credit_{};  // rows, for a unit that did not fit lately
+  std::array<std::size_t, kUrgencies> credit_{};  // rows, for a unit that did not fit last time
   BulkRoom bulk_room_{};
   SettledLog settled_log_{};
   std::vector<Unit> in_flight_;  // their operations are in the batch under way
@@ -210,18 +210,18 @@ class Batcher {
   bool is_busy_ = false;
   bool wants_beat_ = false;
   bool lacks_room_ = false;
-  SteadyTime not_before_{};    // while it lacks room
-  SteadyTime said_no_room_{};  // likewise
+  SteadyTime not_before_{};    // while the store is full
+  SteadyTime said_no_room_{};  // the same, for the log
   std::size_t limit_;
-  std::size_t limit_once_ = 0;  // smaller while a culprit is looked for
+  std::size_t limit_once_ = 0;  // smaller while a culprit is searched
   std::size_t pending_rows_ = 0;
   std::size_t pending_bytes_ = 0;
   std::size_t held_requests_ = 0;
   std::int64_t next_number_ = 1;
   std::uint64_t next_token_ = 1;
   std::unordered_map<std::uint64_t, OnAnswer> asked_;
-  SteadyTime sent_at_{};  // the batch under way
-  int looks_ = 0;         // at it
+  SteadyTime sent_at_{};  // send time of the current batch
+  int looks_ = 0;         // calls of watch_commit() during it
   SteadyTime committed_at_{};
   std::int64_t commits_ = 0;
   std::int64_t committed_operations_ = 0;

@@ -14,8 +14,8 @@ void BeatWatch::saw(const std::vector<SessionBeat>& beats, SteadyTime asked, Ste
     const bool is_known = found != before.end();
     const bool is_same = is_known && found->second.beats == now.beats;
     now.has_changed = is_known ? found->second.has_changed || !is_same : has_seen_;
-    // The answer shows what was there after the question was sent, so the time counts from an
-    // answer to a question.
+    // The answer shows the state after the request was sent, so the time counts from an answer to a
+    // request.
     now.since = is_same ? found->second.since : answered;
     if (is_same && is_gap) now.since = after_gap(now.since, answered);
     now.is_silent = asked - now.since >= silence_;

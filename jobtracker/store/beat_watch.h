@@ -11,61 +11,60 @@
 
 namespace carillon::jobtracker {
 
-// A job tracker's beat is raised so often, and looked for so often by who stands by: more often, so
-// that one that ends is followed soon.
+// Interval of a job tracker's heartbeat, and of looks at the heartbeats of others.
 inline constexpr Duration kBeat = std::chrono::milliseconds{400};
 inline constexpr Duration kLook = std::chrono::milliseconds{100};
-// While partitions are about to change hands.
+// Interval of looks while a rebalance is expected.
 inline constexpr Duration kLookSoon = std::chrono::milliseconds{3};
-// Who was not confirmed for so long hands out nothing, since others may take it for silent. They
-// may wait longer, each as it likes: that forgives processes and machines that stand still.
+// A session whose heartbeat was not confirmed for this time hands out nothing, because others may
+// declare it silent. Others may wait longer, which tolerates stalls.
 inline constexpr Duration kSilence = std::chrono::milliseconds{1500};
-// Two answers that lie further apart say nothing of what was between them.
+// Two answers with a longer gap prove nothing about the time between them.
 inline constexpr Duration kLookGapMax = std::chrono::seconds{1};
 
-// What a lane of a session last wrote of itself.
+// The last state that a session wrote for one of its store connections.
 struct SessionBeat {
   SessionId session{};
   std::int32_t lane = 0;
   std::string name{};  // of the job tracker
   std::int64_t batch = 0;
-  WallTime at{};  // of that batch; only ever compared for equality
+  WallTime at{};  // of that batch; only compared for equality
 
   bool operator==(const SessionBeat&) const = default;
 };
 
-// Tells which sessions are silent: their beats have not changed for a while of our own steady
-// clock. Each look must be answered: when two answers lie far apart, because the database or this
-// process stood still, the time between them does not count, and who was as quiet before has
-// kSilence from then on to show that it works, for it may have stood still likewise.
+// Detects silent sessions: their heartbeats have not changed for some time of our own steady clock.
+// After a long gap between two answers, because the database or this process stalled, the gap does
+// not count. A session that was quiet before then gets kSilence to prove that it works, because it
+// may have stalled as well.
 //
 // Thread: the owner's. Pure.
 class BeatWatch {
  public:
-  // `silence`: for so long; kSilence at least.
+  // `silence`: the time without a change; at least kSilence.
   explicit BeatWatch(Duration silence = kSilence) : silence_(silence) {}
 
-  // All lanes of the sessions that have not ended, as an answer showed them.
+  // An answer with all store connections of the sessions that have not ended.
   void saw(const std::vector<SessionBeat>& beats, SteadyTime asked, SteadyTime answered);
 
-  // Every session that was seen last is silent; true if there is none.
+  // All sessions in the last answer are silent; true if there is none.
   bool are_all_silent() const;
-  // Of each session it is known whether it works or is silent.
+  // For each session it is known whether it works or is silent.
   bool is_settled() const;
   bool is_silent(SessionId session) const;
-  // Those of which it is not known yet, each by its first lane.
+  // Sessions whose state is unknown, one entry each.
   std::vector<SessionBeat> quiet() const;
-  // Of the silent ones, as they were seen last.
+  // The silent sessions, as last seen.
   std::vector<SessionBeat> silent_beats() const;
-  // A session whose beat was seen to change, or that came while we watched, and that is not silent;
-  // null: none.
+  // A session whose heartbeat changed, or that started while we watched, and that is not silent.
+  // Null: none.
   const SessionBeat* working() const;
   Sizes sizes() const { return {{"sessions", sessions_.size()}}; }
 
  private:
   struct Watched {
     std::vector<SessionBeat> beats{};
-    SteadyTime since{};  // as they are; what did not count is left out
+    SteadyTime since{};  // when it last changed; excluded gaps are added
     bool is_silent = false;
     bool has_changed = false;
   };
@@ -75,7 +74,7 @@ class BeatWatch {
   Duration silence_;
   std::map<SessionId, Watched> sessions_{};
   bool has_seen_ = false;
-  SteadyTime answered_{};  // last
+  SteadyTime answered_{};  // the last answer
 };
 
 }  // namespace carillon::jobtracker

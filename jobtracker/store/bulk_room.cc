@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kHalves = 2;
 constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max() / 2;
-// Claims and ends come in waves, of which a batch may see none; this is several.
+// Claims and ends come in waves that a single batch may miss; this window covers several.
 constexpr Duration kWindow = std::chrono::milliseconds{100};
 
 }  // namespace
@@ -18,7 +18,7 @@ void BulkRoom::make_batch(SteadyTime now, std::size_t limit, Duration time) {
   if (passed < kWindow) return;
   const auto rows = static_cast<std::int64_t>(limit);
   const std::int64_t could = rows * (passed / time);
-  // More than could be written, to bound nothing that would not hold up what runs.
+  // More than the store can write, so that nothing is limited while no job runs.
   const std::int64_t left = ran_ == 0 ? kNoBound / kHalves : could * 3 / 2 - 7 * ran_;
   room_ = std::max(std::min(room_, kHalves * rows), kHalves * left);
   weighed_at_ = now;

@@ -8,29 +8,29 @@
 
 namespace carillon::jobtracker {
 
-// How many rows of a bulk load may be stored while jobs run. What is stored besides makes batches
-// longer, and task trackers wait for their next jobs meanwhile; so without a bound the rate falls
-// just when more comes than can be run.
+// Limits the rows of bulk loads that are stored while jobs run. Bulk rows lengthen batches, and
+// task trackers wait for their next jobs meanwhile; without a limit the rate of runs falls exactly
+// when jobs arrive faster than they run.
 //
-// Jobs that run take rows too, two each. While those are up to a twelfth of what the store's
-// statements can write, nothing is bounded; from there on what may come with them shrinks, down to
-// half of them: then as many jobs are stored as run, and the backlog does not grow.
+// A running job needs two rows. While these take at most a twelfth of the store's capacity, there
+// is no limit. Above that, the allowed share of bulk rows shrinks, down to half of the rows of
+// running jobs: then jobs are stored as fast as they run, and the backlog does not grow.
 //
 // Thread: the loop.
 class BulkRoom {
  public:
-  // A batch is made now. The store writes `limit` rows in `time`.
+  // A batch is built now. The store writes `limit` rows in `time`.
   void make_batch(SteadyTime now, std::size_t limit, Duration time);
-  // Rows of claims and ends are in it.
+  // It has this many rows of claims and ends.
   void ran(std::size_t rows);
-  // Rows of a bulk load are in it; more than there is room for are made up for later.
+  // It has this many rows of a bulk load; an excess reduces later batches.
   void took(std::size_t rows);
   bool is_used_up() const { return room_ <= 0; }
 
  private:
   SteadyTime weighed_at_{};
-  std::int64_t ran_ = 0;   // since then
-  std::int64_t room_ = 1;  // in halves of a row
+  std::int64_t ran_ = 0;   // start of the interval
+  std::int64_t room_ = 1;  // in half rows
 };
 
 }  // namespace carillon::jobtracker

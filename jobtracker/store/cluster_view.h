@@ -11,23 +11,23 @@
 
 namespace carillon::jobtracker {
 
-// What one answer of the database shows of the job trackers that share it.
+// One answer of the database about all job trackers that share it.
 struct ClusterView {
   struct Tracker {
     SessionId session{};
     std::string name{};
-    std::string address{};  // where clients and task trackers reach it
-    bool yields = false;    // it is about to let go of partitions
+    std::string address{};  // address for clients and task trackers
+    bool yields = false;    // about to give up partitions
   };
-  std::vector<Tracker> trackers{};              // that have not ended, by session
-  std::vector<SessionBeat> beats{};             // theirs, each lane's
-  std::array<SessionId, kPartitions> owners{};  // 0: nobody
-  Partitions used{};                            // those that have node groups
-  Partitions inbox{};                           // those for which something waits
-  std::vector<Group> groups{};                  // with higher numbers than were known
-  SteadyTime asked{};                           // of this process
+  std::vector<Tracker> trackers{};              // sessions that have not ended
+  std::vector<SessionBeat> beats{};             // their heartbeats, one per store connection
+  std::array<SessionId, kPartitions> owners{};  // 0: none
+  Partitions used{};                            // partitions with node groups
+  Partitions inbox{};                           // partitions with inbox rows
+  std::vector<Group> groups{};                  // with higher numbers than the known ones
+  SteadyTime asked{};                           // by the steady clock of this process
   SteadyTime answered{};
-  SteadyTime proven{};  // when the newest beat was sent that was raised; likewise
+  SteadyTime proven{};  // when the newest heartbeat that arrived was sent
 };
 
 }  // namespace carillon::jobtracker

@@ -21,7 +21,7 @@ Status check(const std::vector<Group>& groups, const Group& whole, const GroupSp
              const Partitions& owned) {
   if (part_name(whole.name, kPartsMax - 1).size() > kGroupBytesMax) {
     return refused(ErrorCode::kInvalidArgument, whole.name,
-                   "has too long a name to be split, at most " +
+                   "has a name that is too long for a split, at most " +
                        std::to_string(kGroupBytesMax - part_name("", kPartsMax - 1).size()) +
                        " characters");
   }
@@ -29,15 +29,15 @@ Status check(const std::vector<Group>& groups, const Group& whole, const GroupSp
     const auto part = part_named(group.name);
     return part && part->whole == whole.name;
   });
-  if (is_split) return refused(ErrorCode::kInvalidArgument, whole.name, "was split already");
+  if (is_split) return refused(ErrorCode::kInvalidArgument, whole.name, "is already split");
   if (groups.size() + static_cast<std::size_t>(split.parts) - 1 > kGroupsMax) {
     return refused(ErrorCode::kLimit, whole.name,
-                   "cannot be split: each part counts as a group, of which there are " +
+                   "cannot be split: each partition counts as a group, and there can be " +
                        std::to_string(kGroupsMax) + " at most");
   }
   if (!has_group(owned, whole.id)) {
     return refused(ErrorCode::kNotFound, whole.name,
-                   "went to another job tracker meanwhile, try again");
+                   "is now owned by another job tracker, try again");
   }
   return {};
 }
@@ -61,29 +61,29 @@ std::vector<GroupId> new_ids(GroupId last, std::size_t count, const Partitions& 
 
 Error executors_error(const Group& group) {
   return refused(ErrorCode::kInvalidArgument, group.name,
-                 "is one of xxl-job executors, which is not split");
+                 "is a group of xxl-job executors, which cannot be split");
 }
 
 Error split_group_error(const Group& group) {
   return {ErrorCode::kInvalidArgument,
-          "group '" + group.name + "' was split, xxl-job executors need another one"};
+          "group '" + group.name + "' is split; use another group for xxl-job executors"};
 }
 
 Error task_trackers_error(const Group& group) {
-  return {ErrorCode::kConflict, "group '" + group.name +
-                                    "' is one of task trackers, which have jobs of it: xxl-job "
-                                    "executors need another one"};
+  return {ErrorCode::kConflict,
+          "group '" + group.name +
+              "' is a group of task trackers with jobs; use another group for xxl-job executors"};
 }
 
 Result<SplitPlan> plan_split(const std::vector<Group>& groups, const GroupSplit& split,
                              const Partitions& owned, WallTime now) {
-  CARILLON_ASSERT(is_parts(split.parts), "whoever asks has looked how many parts there may be");
+  CARILLON_ASSERT(is_parts(split.parts), "the caller checked the number of partitions");
   const auto lower = lower_ascii(split.group);
   const auto whole = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
     return lower_ascii(group.name) == lower;
   });
   if (whole == groups.end())
-    return refused(ErrorCode::kNotFound, split.group, "is not there any more");
+    return refused(ErrorCode::kNotFound, split.group, "does not exist any more");
   CARILLON_TRY(check(groups, *whole, split, owned));
   Partitions used;
   std::set<std::string> tables;

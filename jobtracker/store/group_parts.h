@@ -9,16 +9,16 @@
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/rows.h"
 
-// What the splitting of a node group makes. Pure; the stores move the rows.
+// Plans the split of a node group. Pure; the stores move the rows.
 namespace carillon::jobtracker {
 
-// A group that is to have so many parts, 2, 4 … 64.
+// Splits a group into 2, 4 … 64 partitions.
 struct GroupSplit {
   std::string group{};
   std::int32_t parts = 0;
 };
 
-// A part that is to be made, and whose rows go there.
+// A new partition and its buckets.
 struct NewPart {
   Group group{};
   int first_bucket = 0;
@@ -27,12 +27,12 @@ struct NewPart {
   bool takes(int bucket) const { return bucket >= first_bucket && bucket <= last_bucket; }
 };
 
-// All but the first, which is the group itself. Their partitions are all `owned`, so that one job
-// tracker alone has to know of them at first: those that no group uses as long as there are some,
-// each once before any twice.
+// All partitions except the first, which is the group itself. Their partition numbers are all
+// `owned`, so that at first only one job tracker must know them: unused numbers first, then each
+// once before any twice.
 //
-// kNotFound, kInvalidArgument, kLimit: it cannot be split, or not here.
-// Requires: is_parts(split.parts). `groups`: all, by number.
+// Errors: kNotFound, kInvalidArgument or kLimit if it cannot be split. Requires:
+// is_parts(split.parts). `groups`: all, by number.
 struct SplitPlan {
   Group whole{};
   std::vector<NewPart> parts{};
@@ -40,7 +40,8 @@ struct SplitPlan {
 Result<SplitPlan> plan_split(const std::vector<Group>& groups, const GroupSplit& split,
                              const Partitions& owned, WallTime now);
 
-// Why it is not split, and why one that was split, or that is for task trackers, gets no executors.
+// Why a group cannot be split, and why a split group or a group of task trackers cannot have
+// executors.
 Error executors_error(const Group& group);
 Error split_group_error(const Group& group);
 Error task_trackers_error(const Group& group);

@@ -12,21 +12,21 @@
 
 namespace carillon::jobtracker {
 
-// A read, and by which number its answer goes.
+// A read and its number.
 struct LaneQuestion {
   std::uint64_t token = 0;
   Read read{};
 };
 using LaneWork = std::variant<Batch, LaneQuestion>;
 
-// What a lane was asked and has not begun, in order; but reads that fill a preload, many rows each,
-// and many of them when a session begins, let all others go first. Some have their turn after each
-// batch, one after some other reads, and all when nothing else waits.
+// The queue of a store connection. Reads that fill a preload are large and many at a session's
+// start, so other reads pass them. A few are done after each batch and after some other reads, and
+// all of them when nothing else waits.
 //
-// To who asked it, a read that was overtaken is one that was asked a little later: it sees all that
-// was committed in the batches whose outcomes come before its answer.
+// A passed read behaves like one that was sent later: it sees all commits whose outcomes precede
+// its answer.
 //
-// Thread: the lane's.
+// Thread: the store connection's.
 class LaneLine {
  public:
   void put(LaneWork work) {
@@ -63,8 +63,8 @@ class LaneLine {
 
   std::deque<LaneWork> fills_{};
   std::deque<LaneWork> others_{};
-  int turns_ = 0;  // of those that fill, before others
-  int reads_ = 0;  // others, since a batch or one that fills
+  int turns_ = 0;  // fill reads to do before others
+  int reads_ = 0;  // other reads since the last batch or fill read
 };
 
 }  // namespace carillon::jobtracker

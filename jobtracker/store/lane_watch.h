@@ -6,22 +6,22 @@
 
 namespace carillon::jobtracker {
 
-// Tells whether our own lane stands still: one commit has been under way for kSilence, in which the
-// database answered on another connection all along. Then nothing is decided here any more, and
-// another job tracker may do better. While the database answers nobody, no lane stands still.
+// Detects a stall of our own store connection: one commit has been in progress for kSilence while
+// the database answered on another connection. Then this session makes no more decisions, and
+// another job tracker takes over. While the database answers on no connection, none is stalled.
 //
 // Thread: the owner's. Pure.
 class LaneWatch {
  public:
-  // The database has answered. `commit`: the number of the one under way; 0: none is.
+  // The database has answered. `commit`: the number of the commit in progress; 0: none.
   void saw(std::uint64_t commit, SteadyTime asked, SteadyTime answered);
 
   bool stands_still() const { return stands_still_; }
 
  private:
   std::uint64_t commit_ = 0;
-  SteadyTime since_{};     // it has been under way
-  SteadyTime answered_{};  // last
+  SteadyTime since_{};     // start of the commit
+  SteadyTime answered_{};  // the last answer
   bool stands_still_ = false;
 };
 

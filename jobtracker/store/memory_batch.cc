@@ -105,7 +105,7 @@ void MemoryBatch::put(Map& map, const typename Map::key_type& key,
 Result<WaitingTable*> MemoryBatch::group_table(GroupId group) {
   const auto found = tables_.waiting.find(group);
   if (found == tables_.waiting.end()) {
-    return invalid("group " + std::to_string(group.value) + " does not exist: make it first");
+    return invalid("group " + std::to_string(group.value) + " does not exist (create it first)");
   }
   return &found->second;
 }
@@ -114,7 +114,7 @@ Status MemoryBatch::insert_waiting(WaitingJob job) {
   WaitingTable* table = CARILLON_TRY(group_table(job.group));
   const bool taken_id = table->find(job.id) != nullptr || tables_.delayed.find(job.id) != nullptr ||
                         tables_.executing.contains(job.id);
-  if (taken_id) return invalid("job " + std::to_string(job.id.value) + " is stored already");
+  if (taken_id) return invalid("job " + std::to_string(job.id.value) + " is already stored");
   if (job.delayed) {
     table = &tables_.delayed;
   } else {
@@ -132,11 +132,10 @@ void MemoryBatch::erase_waiting(WaitingTable& table, JobId id) {
 
 Status MemoryBatch::insert_log(const LogEntry& entry) {
   if (tables_.log.contains(entry.id)) {
-    return invalid("log row " + std::to_string(entry.id) + " is stored already");
+    return invalid("log row " + std::to_string(entry.id) + " is already stored");
   }
-  CARILLON_ASSERT(
-      entry.id > tables_.log_index.through,
-      "the index of the log has only what is settled: a search would not find this row");
+  CARILLON_ASSERT(entry.id > tables_.log_index.through,
+                  "the log's index covers settled rows only, so a search would not find this row");
   LogEntry kept = entry;
   std::string storage;
   kept.message = std::string{storable_message(entry.message, storage)};
@@ -226,7 +225,7 @@ Result<Outcome> MemoryBatch::apply(const AddDefinition& add) {
     return taken(*holder);
   }
   if (tables_.definitions.contains(definition.id)) {
-    return invalid("definition " + std::to_string(definition.id.value) + " is stored already");
+    return invalid("definition " + std::to_string(definition.id.value) + " is already stored");
   }
   put(tables_.keys, {definition.group, definition.task_id}, KeyHolder{.definition = definition.id});
   put(tables_.definitions, definition.id, definition);
@@ -237,7 +236,7 @@ Result<Outcome> MemoryBatch::apply(const AddDefinition& add) {
   return done();
 }
 
-// The task id of a one-shot job that has one; who holds it already, otherwise.
+// Reserves the task id of a keyed one-shot job, or returns the holder.
 std::optional<Outcome> MemoryBatch::take_key(const WaitingJob& job) {
   if (!holds_key(job)) return {};
   if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
@@ -256,7 +255,7 @@ Result<Outcome> MemoryBatch::apply(const AddExecuting& add) {
   const WaitingJob& job = add.to.job;
   if (const auto refused = take_key(job)) return *refused;
   if (tables_.executing.contains(job.id)) {
-    return invalid("job " + std::to_string(job.id.value) + " is stored already");
+    return invalid("job " + std::to_string(job.id.value) + " is already stored");
   }
   put(tables_.executing, job.id, add.to);
   return done();
@@ -337,7 +336,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeExecutor& change) {
     }
     put(tables_.executors, key, std::move(row));
   } else if (word == ExecutorWord::kRegistered && !has_list(said.group)) {
-    ExecutorRow row = said;  // Whose list there was says nothing.
+    ExecutorRow row = said;  // The existence of a list is unknown here.
     row.is_manual = false;
     row.place = 0;
     put(tables_.executors, key, std::move(row));
@@ -411,7 +410,7 @@ Result<Outcome> MemoryBatch::apply(const RemoveFeedback& remove) {
   }
 }
 
-// The newest first.
+// Newest first.
 std::vector<ScriptVersion> MemoryBatch::scripts_of(DefinitionId id) const {
   std::vector<ScriptVersion> versions;
   for (auto at = tables_.scripts.lower_bound({id, 0});
@@ -489,7 +488,7 @@ Result<Outcome> MemoryBatch::apply(const CleanLog& clean) {
   return outcome;
 }
 
-// Of all sessions that may still add rows.
+// Over all sessions that may still add rows.
 std::int64_t MemoryBatch::log_settled() const {
   std::int64_t through = std::numeric_limits<std::int64_t>::max();
   for (const auto& [lane, row] : tables_.trackers) {

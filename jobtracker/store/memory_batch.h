@@ -7,9 +7,8 @@
 
 namespace carillon::jobtracker {
 
-// The operations of one batch on the tables of a memory database, each remembered so that it can
-// be taken back.
-// Thread: the database's.
+// Applies the operations of a batch to the tables of a memory database, and records how to undo
+// them. Thread: the database's.
 class MemoryBatch {
  public:
   MemoryBatch(MemoryDatabase& database, const Batch& batch)
@@ -62,7 +61,7 @@ class MemoryBatch {
   std::optional<Outcome> take_key(const WaitingJob& job);
   void free_key(GroupId group, const std::string& task_id, const KeyHolder& holder);
   const KeyHolder* holder_of(GroupId group, const std::string& task_id) const;
-  // Puts `value` under `key`, or takes the key out when it is empty.
+  // Stores `value` under `key`, or erases the key if it is empty.
   template <class Map>
   void put(Map& map, const typename Map::key_type& key,
            std::optional<typename Map::mapped_type> value);

@@ -8,14 +8,14 @@
 namespace carillon::jobtracker {
 namespace {
 
-// One that ends with a row of its own.
+// A run that ends with its own log row.
 bool is_run(const WaitingJob& job) { return job.attempt > 0 || !is_fire(job); }
 
 bool is_spared(const ChangeDefinition& change, const WaitingJob& job) {
   return change.spares_triggered && !is_fire(job);
 }
 
-// The definition's fires that are due by the end of the entry and were never claimed.
+// The definition's fires that are due at the end of the entry and were never claimed.
 void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId definition,
                LogEntry& entry) {
   std::int64_t count = 0;
@@ -33,7 +33,7 @@ void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId d
   entry.trigger_time = first;
 }
 
-// A row for each of the others that goes, in the order of their creation.
+// One row for each other removed run, in creation order.
 std::vector<LogEntry> runs_of(std::initializer_list<const WaitingTable*> tables,
                               const ChangeDefinition& change, const LogEntry& voided) {
   std::vector<LogEntry> entries;

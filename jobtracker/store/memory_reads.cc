@@ -6,7 +6,7 @@
 #include "jobtracker/store/memory_store.h"
 #include "jobtracker/store/names.h"
 
-// The questions that a memory database answers.
+// The reads of a memory database.
 namespace carillon::jobtracker {
 namespace {
 
@@ -181,11 +181,11 @@ class MemoryReads {
   }
 
   Result<ReadAnswer> operator()(const MakeGroup&) const {
-    return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
+    return Error{ErrorCode::kInvalidArgument, "a read-only store cannot create groups"};
   }
 
   Result<ReadAnswer> operator()(const SplitGroup&) const {
-    return Error{ErrorCode::kInvalidArgument, "a read-only store splits no groups"};
+    return Error{ErrorCode::kInvalidArgument, "a read-only store cannot split groups"};
   }
 
   Result<ReadAnswer> operator()(const ListWaiting& ask) const {

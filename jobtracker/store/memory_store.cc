@@ -34,7 +34,7 @@ Result<SessionStart> MemoryDatabase::begin_session(const StoreSession& session, 
   }
   const auto beginning = CARILLON_TRY(plan_beginning(lanes, tables_.partitions, session, plan));
   if (!are_as_watched(beginning, plan)) {
-    return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
+    return Error{ErrorCode::kConflict, "another job tracker has started on this store"};
   }
   for (const auto& [partition, note] : beginning.noted) tables_.partitions[partition] = note;
   std::erase_if(tables_.trackers, [&](const auto& entry) {
@@ -106,8 +106,8 @@ Result<Group> MemoryDatabase::make_group(const std::string& name, WallTime now) 
   CARILLON_TRY(check_group_name(name));
   if (const Group* made = tables_.group(name)) return *made;
   if (tables_.groups.size() >= kGroupsMax) {
-    return Error{ErrorCode::kLimit, "group '" + name + "' is one too many: at most " +
-                                        std::to_string(kGroupsMax) + " groups can be made"};
+    return Error{ErrorCode::kLimit, "group '" + name + "' is one too many, at most " +
+                                        std::to_string(kGroupsMax) + " groups can be created"};
   }
   Group group{.id = GroupId{1}, .name = name, .created_at = now};
   if (!tables_.groups.empty()) group.id.value = tables_.groups.rbegin()->first.value + 1;
@@ -191,7 +191,7 @@ CommitResult MemoryStore::commit(const Batch& batch) {
   if (row == nullptr || row->batch != batch.number - 1) {
     return RolledBack{.error = fenced_error(session_), .fenced = true};
   }
-  // As all that a batch says of its session, but seen by what is in the batch.
+  // Written like the other data of the session, but visible to operations of the batch.
   const std::int64_t settled_before = row->log_settled;
   if (batch.log_settled != 0) row->log_settled = batch.log_settled;
   auto applied = database_.apply(batch);
@@ -257,7 +257,7 @@ Result<ReadAnswer> MemoryStore::read(const Read& question) {
 
 Result<ReadAnswer> MemoryReader::read(const Read& question) {
   if (std::holds_alternative<MakeGroup>(question) || std::holds_alternative<SplitGroup>(question)) {
-    return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
+    return Error{ErrorCode::kInvalidArgument, "a read-only store cannot create groups"};
   }
   return database_.read(question);
 }

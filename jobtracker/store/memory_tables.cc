@@ -31,7 +31,7 @@ const WaitingJob* WaitingTable::find(JobId id) const {
 
 void WaitingTable::insert(const WaitingJob& job) {
   const bool inserted = jobs_.emplace(job.id, job).second;
-  CARILLON_ASSERT(inserted, "the caller has looked whether the id is free");
+  CARILLON_ASSERT(inserted, "the caller checked that the id is free");
   order_.insert(hand_out_key(job));
   times_.insert(due_key(job));
   if (job.definition) definitions_.insert({job.definition, job.attempt, job.id});
@@ -39,7 +39,7 @@ void WaitingTable::insert(const WaitingJob& job) {
 
 void WaitingTable::erase(JobId id) {
   const auto found = jobs_.find(id);
-  CARILLON_ASSERT(found != jobs_.end(), "the caller has found the job here");
+  CARILLON_ASSERT(found != jobs_.end(), "the caller found the job here");
   const WaitingJob& job = found->second;
   order_.erase(hand_out_key(job));
   times_.erase(due_key(job));
@@ -54,7 +54,7 @@ std::vector<WaitingJob> WaitingTable::due(WallTime now, const std::optional<Hand
   while (next != order_.end() && size_of(jobs) < limit) {
     const auto& [priority, due, id] = *next;
     if (due > now) {
-      // The rest of this priority is due later still.
+      // The rest of this priority is due later.
       next = order_.upper_bound({priority, WallTime::max(), kLastJob});
       continue;
     }

@@ -13,11 +13,11 @@
 #include "jobtracker/store/rows.h"
 #include "jobtracker/store/session_plan.h"
 
-// The tables of the memory store: ordinary containers with the orders that the reads need.
+// The tables of the memory store: containers with the orders that the reads need.
 namespace carillon::jobtracker {
 
-// Waiting jobs of one group, or all delayed ones.
-// Invariant: the orders hold exactly the jobs of jobs_.
+// Waiting jobs of one group, or all delayed ones. Invariant: the orders contain exactly the jobs of
+// jobs_.
 class WaitingTable {
  public:
   std::size_t size() const { return jobs_.size(); }
@@ -27,18 +27,18 @@ class WaitingTable {
   // Requires: the job is in the table.
   void erase(JobId id);
 
-  // In the order of hand-out, after `after`, due at `now`.
+  // In dispatch order, after `after`, due at `now`.
   std::vector<WaitingJob> due(WallTime now, const std::optional<HandOutKey>& after,
                               std::int64_t limit) const;
-  // By (due time, id), after that key, not later than `through`.
+  // By (due time, id), after this key, not later than `through`.
   std::vector<WaitingJob> upcoming(WallTime after_time, JobId after_id, WallTime through,
                                    std::int64_t limit) const;
   std::vector<WaitingJob> of_definition(DefinitionId definition, std::int64_t limit) const;
-  // The newest that were never tried, with lower ids.
+  // The newest that were never tried, with smaller ids than `before`.
   std::vector<WaitingJob> untried_of_definition(DefinitionId definition, JobId before,
                                                 std::int64_t limit) const;
   std::int64_t count_due(WallTime now) const;
-  // The first time that anything is due at; none waits: epoch.
+  // The earliest due time; epoch: the table is empty.
   WallTime first_time() const { return times_.empty() ? WallTime{} : times_.begin()->first; }
   const std::map<JobId, WaitingJob>& all() const { return jobs_; }
 
@@ -76,7 +76,7 @@ struct TrackerRow {
 };
 
 struct MemoryTables {
-  // Whatever the case of its name; null: there is none.
+  // Case-insensitive; null: it does not exist.
   const Group* group(const std::string& name) const;
 
   std::map<GroupId, Group> groups{};
@@ -88,7 +88,7 @@ struct MemoryTables {
   std::map<std::pair<DefinitionId, std::int64_t>, ScriptVersion> scripts{};  // by version
   std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
   std::map<std::int64_t, LogEntry> log{};
-  // What the index of the log has. Here it is no more than that: the log itself is searched.
+  // The state of the log's index; the memory store searches the log itself.
   struct LogIndex {
     std::int64_t through = 0;     // the id of the last row
     std::int64_t slice_rows = 0;  // of the newest slice

@@ -28,9 +28,10 @@ Status check_group_name(std::string_view name) {
         return is_table_character(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '-';
       });
   if (fine) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               "group '" + std::string{first_bytes(name, 2 * kGroupBytesMax)} +
-                   "' is no group name: use 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'"};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "group '" + std::string{first_bytes(name, 2 * kGroupBytesMax)} +
+          "' is not a group name: use 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'"};
 }
 
 std::string new_group_table(std::string_view group_name,
@@ -81,7 +82,7 @@ std::optional<JobId> job_of_task_id(std::string_view task_id) {
 }
 
 std::string_view storable_message(std::string_view message, std::string& storage) {
-  std::size_t good = 0;  // bytes from the start that can stay as they are
+  std::size_t good = 0;  // bytes from the start that are valid
   while (good < message.size()) {
     const std::size_t length = first_character(message.substr(good)).bytes;
     if (length == 0 || good + length > kLogMessageBytesMax) break;

@@ -8,23 +8,23 @@
 
 #include "carillon/ids.h"
 
-// What job trackers that share a database divide among themselves: whole node groups, by their
-// number. Who owns a partition decides alone about the jobs of its groups.
+// Partitions: the unit that job trackers on one database divide. A partition has whole node groups,
+// by group number. Its owner alone decides about the jobs of its groups.
 namespace carillon::jobtracker {
 
-// Also the most job trackers that may work on one database.
+// Also the most job trackers on one database.
 inline constexpr std::int32_t kPartitions = 64;
 
 constexpr std::int32_t partition_of(GroupId group) { return group.value % kPartitions; }
 
-// Log ids of calls of executors carry that of their group. They are not larger than what executors
-// in JavaScript can tell from its neighbours.
+// Log ids of executor calls contain the partition of their group. They stay within the integers
+// that JavaScript represents exactly.
 inline constexpr std::int64_t kLogIdMax = (std::int64_t{1} << 53) - 1;
 constexpr std::int32_t partition_of_log_id(std::int64_t log_id) {
   return static_cast<std::int32_t>(log_id & (kPartitions - 1));
 }
 
-// The same on every machine, and whatever the case.
+// The same on every machine, case-insensitive.
 constexpr std::int32_t partition_of_client_group(std::string_view name) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char c : name) {
@@ -36,7 +36,7 @@ constexpr std::int32_t partition_of_client_group(std::string_view name) {
 }
 
 using Partitions = std::bitset<kPartitions>;
-// How many definitions each partition has.
+// The number of definitions of each partition.
 using DefinitionCounts = std::array<std::size_t, kPartitions>;
 inline Partitions all_partitions() { return Partitions{}.set(); }
 inline bool has_group(const Partitions& partitions, GroupId group) {

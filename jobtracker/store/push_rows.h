@@ -6,14 +6,13 @@
 #include "carillon/ids.h"
 #include "carillon/time.h"
 
-// The rows of the tables of the push side, as values; docs/reference/tables.md describes each
-// column.
+// The rows of the push tables, as values; docs/reference/tables.md describes the columns.
 namespace carillon::jobtracker {
 
 // A node group whose jobs xxl-job executors run.
 struct ExecutorGroup {
   GroupId group{};
-  std::string token{};  // sent with every call; empty: none
+  std::string token{};  // sent with each call; empty: none
 
   bool operator==(const ExecutorGroup&) const = default;
 };
@@ -21,20 +20,20 @@ struct ExecutorGroup {
 // One of its executors.
 struct ExecutorRow {
   GroupId group{};
-  std::string address{};     // as it was given, never rewritten
-  bool is_manual = false;    // listed by hand: it need not register, and does not expire
-  bool has_trigger = false;  // takes calls at /trigger, as it did not know /run
-  WallTime registered_at{};  // last; epoch: never
-  bool is_honest = false;    // has called itself busy, so that its word counts when it says idle
-  std::int32_t place = 0;    // in the list, where it is listed
+  std::string address{};     // as given, never rewritten
+  bool is_manual = false;    // listed by hand: need not register, does not expire
+  bool has_trigger = false;  // accepts calls at /trigger, because it did not know /run
+  WallTime registered_at{};  // last registration; epoch: never
+  bool is_honest = false;    // has reported itself as busy, so its idle reports are reliable
+  std::int32_t place = 0;    // position in the list
 
   bool operator==(const ExecutorRow&) const = default;
 };
 
-// Of a run that its executor discarded; results bring no such code.
+// The code of a run that its executor discarded; results never have it.
 inline constexpr std::int32_t kDiscardedCode = -1;
 
-// One call of an executor: the run of an attempt, or of one shard of it.
+// One call of an executor: the run of an attempt or of one shard.
 struct PushRun {
   std::int64_t log_id = 0;  // its lowest bits are the group's partition
   GroupId group{};
@@ -47,13 +46,14 @@ struct PushRun {
   WallTime called_at{};       // or planned: it may have waited for a connection
   std::int32_t code = 0;      // of its result, or kDiscardedCode; 0: none yet
   std::string message{};
-  // Its executor took it, and has never called itself busy: its word that it is idle is not enough.
+  // Its executor accepted it and has never reported itself as busy: its idle report alone proves
+  // nothing.
   bool is_taken = false;
 
   bool operator==(const PushRun&) const = default;
 };
 
-// What a route remembers of a definition's runs.
+// The memory of a route for a definition's runs.
 struct RouteRow {
   DefinitionId definition{};
   GroupId group{};
@@ -62,7 +62,7 @@ struct RouteRow {
   bool operator==(const RouteRow&) const = default;
 };
 
-// A result that an executor has told another job tracker than the one that waits for it.
+// A result that an executor reported to a job tracker that does not own the run.
 struct ExecutorResult {
   std::int64_t id = 0;  // time-ordered
   std::int64_t log_id = 0;

@@ -12,24 +12,24 @@
 #include "jobtracker/store/push_rows.h"
 #include "jobtracker/store/rows.h"
 
-// What the loop, and people, may ask the store. Every answer is bounded by a limit.
+// Reads of the store, for the loop and for clients. Each answer has a limit.
 namespace carillon::jobtracker {
 
-// ---- for the loop: asked on the lane, so that the answer is after all batches before it ----
+// ---- for the loop: on the store connection, after all earlier batches ----
 
-// What time it is for all who share the store.
+// The time of the shared store.
 struct ReadClock {};
 struct ClockAnswer {
-  std::optional<WallTime> shows{};  // none: nobody shares it, this machine's clock is as good
-  SteadyTime at{};                  // of this process, when it showed that
-  Duration took{};                  // the answer; it is known no better than that
+  std::optional<WallTime> shows{};  // none: the store is not shared; this machine's clock is used
+  SteadyTime at{};                  // steady time of this process at the reading
+  Duration took{};                  // duration of the request: the reading's error bound
 };
 
-// All groups, and of those that are looked after all definitions, everything executing, the runs
-// that wait to be tried again, how much feedback waits, and what earlier sessions left.
+// All groups; for owned ones all definitions, executing jobs, waiting retries, the amount of
+// waiting feedback, and data of earlier sessions.
 struct ReadStart {
-  // The session before of the same process has left what it knew of these partitions: of their
-  // definitions, and of the runs of them that are to be tried again, only those listed are read.
+  // The previous session of the same process passed its state of these partitions: of their
+  // definitions, and their retries, only the listed ones are read.
   Partitions known{};
   std::vector<DefinitionId> unsettled{};
 };
@@ -37,38 +37,37 @@ struct StartAnswer {
   std::vector<Group> groups{};
   std::vector<Definition> definitions{};
   std::vector<ExecutingJob> executing{};
-  std::vector<WaitingJob> retries{};  // of definitions: they wait and were claimed before
-  std::int64_t id_high = 0;           // no id ever given out is higher
+  std::vector<WaitingJob> retries{};  // of definitions: waiting, and claimed before
+  std::int64_t id_high = 0;           // the highest id ever assigned
   std::vector<std::pair<std::string, std::int64_t>> feedback{};  // client groups, with rows each
-  DefinitionId definition_high{};  // no definition that was ever stored had a higher one
-  // When an earlier session last committed that had recovered what was missed before it; epoch:
-  // never.
+  DefinitionId definition_high{};  // the highest id of a definition that was ever stored
+  // The last commit of an earlier session that had handled its missed fires; epoch: never.
   WallTime last_alive{};
-  // Of partitions where that is another time.
+  // The same for partitions with another time.
   std::map<std::int32_t, WallTime> last_alive_of{};
-  std::map<std::int32_t, std::int64_t> epochs{};  // of the partitions that are looked after
-  Partitions owned = all_partitions();            // all else that is of groups is of theirs
-  // Told apart by it from other sessions that work on the store now; none: there can be no others.
+  std::map<std::int32_t, std::int64_t> epochs{};  // of the owned partitions
+  Partitions owned = all_partitions();            // all other data of groups is of these
+  // The number that distinguishes this session from others on the store; none: there can be no
+  // others.
   std::optional<std::int32_t> number{};
-  // The longest that may be valid of a task tracker: of this session's, and of those of the
-  // sessions before it, whoever they were.
+  // The longest lease that may be valid: of this session and of all earlier ones.
   Duration lease{};
   ClockAnswer clock{};
-  std::vector<ExecutorGroup> executor_groups{};  // all of them, and of the next
+  std::vector<ExecutorGroup> executor_groups{};  // of all groups, like the next member
   std::vector<ExecutorRow> executors{};
   std::vector<PushRun> push_runs{};
   std::vector<RouteRow> routes{};
   std::vector<AlarmRow> alarms{};  // by alarm and line
 };
 
-// The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.
+// The best waiting jobs of a group that are due at `now`, in dispatch order, after `after`.
 struct ReadDue {
   GroupId group{};
   WallTime now{};
   std::optional<HandOutKey> after{};
   std::int64_t limit = 0;
 };
-// The next ones to come due, by (due time, id), after `after` and not later than `through`.
+// The next jobs to become due, by (due time, id), after `after`, not later than `through`.
 struct ReadUpcoming {
   GroupId group{};
   WallTime after_time{};
@@ -85,7 +84,7 @@ struct JobsAnswer {
   std::vector<WaitingJob> jobs{};
 };
 
-// Who holds a task id (or a job id, when task_id is empty; `group` 0 looks everywhere).
+// The holder of a task id (of a job id, if task_id is empty; `group` 0 searches all).
 struct Find {
   GroupId group{};
   std::string task_id{};
@@ -97,7 +96,7 @@ struct FindAnswer {
   std::optional<ExecutingJob> executing{};
 };
 
-// Also of groups that others look after.
+// Also for groups that other job trackers own.
 struct ReadDefinition {
   GroupId group{};
   std::string task_id{};
@@ -106,12 +105,12 @@ struct DefinitionAnswer {
   std::optional<Definition> definition{};
 };
 
-// The jobs of a definition that wait, at most `limit`, those that are tried again first.
+// Waiting jobs of a definition, at most `limit`, retries first.
 struct ReadOccurrences {
   DefinitionId definition{};
   GroupId group{};
   std::int64_t limit = 0;
-  // Only those that were never tried, with lower ids than this: a page of them.
+  // Only those never tried, with smaller ids than this: a page of them.
   std::optional<JobId> untried_before{};
 };
 
@@ -124,7 +123,7 @@ struct FeedbackAnswer {
   std::vector<LogEntry> entries{};
 };
 
-// What waits for the job tracker, the oldest first.
+// Inbox rows for this job tracker, oldest first.
 struct ReadInbox {
   std::int64_t limit = 0;
 };
@@ -132,34 +131,33 @@ struct InboxAnswer {
   std::vector<InboxRow> rows{};
 };
 
-// All of them, as they are by now.
+// All of them, current.
 struct ReadExecutors {};
 struct ExecutorsAnswer {
   std::vector<ExecutorGroup> groups{};
   std::vector<ExecutorRow> executors{};
 };
 
-// Those that wait for the job tracker, the oldest first: of the `limit` rows behind `after`,
-// whomever they are for.
+// Results for this job tracker, oldest first, among the `limit` rows after `after`.
 struct ReadExecutorResults {
   std::int64_t after = 0;  // an id
   std::int64_t limit = 0;
 };
 struct ExecutorResultsAnswer {
   std::vector<ExecutorResult> rows{};
-  std::int64_t next = 0;  // there may be more behind this one; 0: that was all
+  std::int64_t next = 0;  // continue after this one; 0: complete
   bool operator==(const ExecutorResultsAnswer&) const = default;
 };
 
-// The group of that name, whatever its case. kNotFound: there is none.
+// The group with this name, case-insensitive. Error: kNotFound.
 struct FindGroup {
   std::string name{};
 };
-// Makes the group and its table if there is none yet; not inside a transaction.
+// Creates the group and its table if it does not exist; outside a transaction.
 struct MakeGroup {
   std::string name{};
 };
-// Splits a group; asked before anything is known of it. The answer is the group itself.
+// Splits a group, before any other read. Answers with the group itself.
 struct SplitGroup {
   GroupSplit split{};
 };
@@ -167,7 +165,7 @@ struct GroupAnswer {
   Group group{};
 };
 
-// ---- for people: asked on a read-only connection of their own ----
+// ---- for clients: on a read-only connection ----
 
 struct ListWaiting {
   GroupId group{};                // delayed jobs of it as well
@@ -181,7 +179,7 @@ struct ListExecuting {
   JobId after{};
   std::int64_t limit = 0;
 };
-// By id. Also of groups that others look after.
+// By id. Also for groups that other job trackers own.
 struct ListDefinitions {
   std::vector<GroupId> groups{};  // none: all
   std::string task_id{};          // empty: all
@@ -190,7 +188,7 @@ struct ListDefinitions {
 };
 struct DefinitionsAnswer {
   std::vector<Definition> definitions{};
-  DefinitionId next{};  // there may be more behind this one; 0: that was all
+  DefinitionId next{};  // continue after this one; 0: complete
 };
 struct ExecutingAnswer {
   std::vector<ExecutingJob> jobs{};
@@ -199,16 +197,15 @@ struct ExecutingAnswer {
 struct ListHistory {
   std::vector<GroupId> groups{};   // none: all
   std::string task_id{};           // empty: all
-  JobId job_id{};                  // 0: all; rows with a smaller id are not looked at
+  JobId job_id{};                  // 0: all; rows with smaller ids are not searched
   std::vector<LogState> states{};  // none: all
   WallTime since{};
-  std::int64_t before_id = 0;  // page: log rows with a smaller id; 0: from the newest
+  std::int64_t before_id = 0;  // page: log rows with smaller ids; 0: from the newest
   std::int64_t limit = 0;
 };
 struct HistoryAnswer {
   std::vector<LogEntry> entries{};
-  // The search stopped before it found enough: there may be more rows with smaller ids than this.
-  // 0: it did not.
+  // The search stopped early: rows with smaller ids than this may match. 0: complete.
   std::int64_t next = 0;
 };
 // By (attempt, sequence).
@@ -221,12 +218,12 @@ struct ListOutput {
 struct OutputAnswer {
   std::vector<OutputRow> rows{};
 };
-// How many wait in each group.
+// Number of waiting jobs of each group.
 struct CountWaiting {
   WallTime now{};
   std::vector<GroupId> groups{};  // none: all
-  // Rows counted of one table; more is told as so many: an exact count of a huge table takes
-  // seconds, and nobody reads the last digits.
+  // Most rows to count per table; a larger count is reported as this number. An exact count of a
+  // huge table takes seconds.
   std::int64_t rows_max = 1'000'000;
 };
 struct CountAnswer {
@@ -234,21 +231,21 @@ struct CountAnswer {
     GroupId group{};
     std::int64_t waiting = 0;
     std::int64_t due = 0;
-    // The time of the one that is due the longest, of those counted; epoch: none is.
+    // The earliest due time of the counted rows; epoch: none is due.
     WallTime due_since{};
     bool operator==(const PerGroup&) const = default;
   };
   std::vector<PerGroup> groups{};
 };
-// Of a definition, the newest first.
+// Versions of a definition's script, newest first.
 struct ListScripts {
   DefinitionId definition{};
 };
 struct ScriptsAnswer {
   std::vector<ScriptVersion> versions{};
 };
-// What the log had from `from` on, before `until`, by group, state and finality; also of rows that
-// are not there any more. In half hours (kCountSlot).
+// Number of log rows from `from` to `until`, by group, state and finality, in half hours
+// (kCountSlot). Includes deleted rows.
 struct CountLog {
   WallTime from{};
   WallTime until{};
@@ -257,8 +254,8 @@ struct CountLog {
 struct LogCountAnswer {
   std::vector<LogCount> counts{};
 };
-// How much waits for each client group. The loop asks it too: of several job trackers each stores
-// some of it.
+// The amount of waiting feedback for each client group. Also for the loop: with several job
+// trackers, each stores some of it.
 struct CountFeedback {};
 struct FeedbackCounts {
   std::vector<std::pair<std::string, std::int64_t>> rows{};  // by client group

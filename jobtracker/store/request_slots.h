@@ -5,15 +5,16 @@
 #include "carillon/result.h"
 #include "jobtracker/store/batch.h"
 
-// Small rules that every store keeps.
+// Small rules that all stores share.
 namespace carillon::jobtracker {
 
-// So many answers of a client are remembered: as many as it may have unanswered requests. An
-// answer stands in the slot of its sequence, until a later one takes its place.
+// Number of stored answers of a client: the most unanswered requests that it may have. An answer
+// occupies the slot of its sequence until a later one replaces it.
 inline constexpr std::int64_t kAnswersKept = 16;
 constexpr std::int64_t slot_of(std::int64_t sequence) { return sequence % kAnswersKept; }
 
-// A job that keeps its task id in lts_task_id. An occurrence's id is held by its definition.
+// A job that holds its task id in lts_task_id. The task id of an occurrence is held by its
+// definition.
 inline bool holds_key(const WaitingJob& job) { return job.keyed && !job.definition; }
 
 // The log row for the `number`th run, from 1, that is voided with its definition's occurrences.
@@ -30,8 +31,8 @@ inline Status check_voided_runs(DefinitionId definition, std::int64_t runs) {
   if (runs <= kVoidedRunsMax) return {};
   return Error{ErrorCode::kInvalidArgument,
                "definition " + std::to_string(definition.value) + " has " + std::to_string(runs) +
-                   " runs that wait, at most " + std::to_string(kVoidedRunsMax) +
-                   " can be called off at once"};
+                   " waiting runs, at most " + std::to_string(kVoidedRunsMax) +
+                   " can be cancelled at once"};
 }
 
 }  // namespace carillon::jobtracker

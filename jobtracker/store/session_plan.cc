@@ -35,12 +35,12 @@ std::optional<std::int32_t> free_number(const std::vector<LaneNote>& lanes,
   return std::nullopt;
 }
 
-// What nobody owns who lives becomes ours as far as it is wanted, and nobody's otherwise.
+// Partitions without a live owner become ours if wanted, otherwise free.
 void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& partitions,
                      const StoreSession& session, const SessionPlan& plan,
                      SessionBeginning& beginning) {
   SessionStart& start = beginning.start;
-  std::map<SessionId, const LaneNote*> owners;  // their lanes that commit
+  std::map<SessionId, const LaneNote*> owners;  // their store connections that commit
   WallTime last_of_all{};
   for (const LaneNote& lane : lanes) {
     if (lane.beat.lane == kBeatLane || lane.beat.session == session.session) continue;
@@ -56,8 +56,8 @@ void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& p
     const auto owner = owners.find(now.owner);
     const bool lives = owner != owners.end() && !beginning.leaving.contains(now.owner);
     if (lives && found != partitions.end()) continue;
-    // Its last word counts, also where the clock of one before it was ahead. One that was still
-    // recovering hides nothing of what was missed before it.
+    // Its last time counts, even if its predecessor's clock was ahead. A session that was still
+    // recovering does not hide earlier missed fires.
     if (owner != owners.end() && owner->second->beat.batch > 0) {
       const WallTime word = owner->second->beat.at;
       const bool has_recovered = owner->second->alive_before == WallTime{};
@@ -74,8 +74,8 @@ void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& p
   }
 }
 
-// The session's own note, where it is stored, nobody has fenced it, and it has done nothing yet:
-// the connection broke inside the COMMIT that began it.
+// The session's own row, if it is stored, was not fenced, and has done nothing yet: the connection
+// broke during the COMMIT that started it.
 const LaneNote* find_begun(const std::vector<LaneNote>& lanes, const StoreSession& session) {
   const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const LaneNote& lane) {
     return lane.beat.session == session.session && lane.beat.lane == session.lane;
@@ -84,7 +84,7 @@ const LaneNote* find_begun(const std::vector<LaneNote>& lanes, const StoreSessio
   return has_begun ? &*found : nullptr;
 }
 
-// As it was begun.
+// As it started.
 SessionStart start_of(const LaneNote& begun, const PartitionNotes& partitions) {
   SessionStart start{.id_high = begun.id_high, .number = begun.number, .lease = begun.lease};
   for (const auto& [partition, note] : partitions) {
@@ -113,13 +113,13 @@ Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
   const auto number = free_number(lanes, beginning, session.session);
   if (!number) {
     return Error{ErrorCode::kInvalidArgument, "the store has " + std::to_string(kPartitions) +
-                                                  " job trackers, which is the most (stop one)"};
+                                                  " job trackers, which is the maximum (stop one)"};
   }
   beginning.start.number = *number;
   beginning.start.lease = session.lease;
   for (const LaneNote& lane : lanes) {
     beginning.start.id_high = std::max(beginning.start.id_high, lane.id_high);
-    // Also of those that live: what nobody owns may have been theirs a moment ago.
+    // Also of live sessions: free partitions may have been theirs just now.
     if (lane.beat.lane != kBeatLane)
       beginning.start.lease = std::max(beginning.start.lease, lane.lease);
   }

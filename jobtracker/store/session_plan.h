@@ -12,27 +12,26 @@
 #include "jobtracker/store/reads.h"
 #include "jobtracker/store/store_session.h"
 
-// What the beginning of a session changes on a store on which others may work: whom it fences,
-// which number it gets, and which partitions become its own. Pure; the stores read what is there
-// and write what comes out, in one transaction.
+// Plans the start of a session on a shared store: which sessions it fences, its number, and the
+// partitions that it owns. Pure; the stores read the input and write the result in one transaction.
 namespace carillon::jobtracker {
 
-// Where job trackers share a store, the row of a session that its beat is raised in.
+// The row of a session with its heartbeat, when job trackers share a store.
 inline constexpr std::int32_t kBeatLane = -1;
 
-// As which a session begins.
+// The input of a session's start.
 struct SessionPlan {
-  // Sessions that were watched and are silent: they are fenced if they still are as they were.
-  // Nothing: nobody else works on the store, and whoever is noted there is fenced.
+  // Silent sessions, as last observed: they are fenced if they have not changed. None: no other
+  // session uses the store, and all recorded ones are fenced.
   std::optional<std::vector<SessionBeat>> silent{};
-  SessionId before{};                    // of the same process, whose place this one takes; 0: none
-  Partitions wanted = all_partitions();  // of those that nobody else owns who lives
-  std::string address{};                 // where others reach it
+  SessionId before{};  // the previous session of the same process, which this one replaces; 0: none
+  Partitions wanted = all_partitions();  // of those without a live owner
+  std::string address{};                 // address for other job trackers
 };
 
 struct SessionStart {
-  std::int64_t id_high = 0;  // no id ever given out is higher
-  // As StartAnswer has them.
+  std::int64_t id_high = 0;  // the highest id ever assigned
+  // See StartAnswer.
   WallTime last_alive{};
   std::map<std::int32_t, WallTime> last_alive_of{};
   std::map<std::int32_t, std::int64_t> epochs{};
@@ -43,42 +42,42 @@ struct SessionStart {
   bool operator==(const SessionStart&) const = default;
 };
 
-// What is noted of a lane of a session.
+// The stored state of one store connection of a session.
 struct LaneNote {
   SessionBeat beat{};
   std::int64_t id_high = 0;
-  WallTime alive_before{};  // epoch: what was missed before it has its outcomes
+  WallTime alive_before{};  // epoch: the fires missed before it have outcomes
   bool has_ended = false;
   std::int32_t number = 0;
-  Duration lease{};  // no longer one may be valid of those that were given by then; 0: not known
+  Duration lease{};  // the longest lease that may be valid; 0: unknown
 };
 
 struct PartitionNote {
-  SessionId owner{};  // 0: nobody
+  SessionId owner{};  // 0: none
   WallTime alive_before{};
-  std::int64_t epoch = 0;  // raised by each who takes it
+  std::int64_t epoch = 0;  // raised by each new owner
 };
 using PartitionNotes = std::map<std::int32_t, PartitionNote>;
 
 struct SessionBeginning {
-  // Whose notes go, each with all of its lanes as they were read: those that were watched, that
-  // have ended, and the one whose place is taken; or all.
+  // The sessions whose rows are deleted, with all their store connections as read: observed, ended,
+  // and replaced ones; or all.
   std::map<SessionId, std::vector<SessionBeat>> leaving{};
-  PartitionNotes noted{};  // partitions that are noted anew
+  PartitionNotes noted{};  // the new state of partitions
   SessionStart start{};
 };
 
-// A session that is stored already goes on as it began: it is asked for again when the outcome of
-// the commit is unknown.
-// kDenied: the session before was fenced. kInvalidArgument: there are as many as there may be.
+// The start of a session that is already stored continues with the stored data: it is repeated when
+// the outcome of the commit is unknown. Errors: kDenied if the previous session was fenced.
+// kInvalidArgument if there are too many sessions.
 Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
                                         const PartitionNotes& partitions,
                                         const StoreSession& session, const SessionPlan& plan);
 
-// False: one of the silent has written since it was watched.
+// False: a silent session has changed since it was observed.
 bool are_as_watched(const SessionBeginning& beginning, const SessionPlan& plan);
 
-// What others look after is none of ours.
+// Removes data of partitions that others own.
 void keep_owned(StartAnswer& start);
 
 Error fenced_error(const StoreSession& session);

@@ -6,13 +6,12 @@
 
 namespace carillon::jobtracker {
 
-// Up to which id the log of a session is complete: no later commit adds a row with an id up to
-// that. Another session may read the log up to there and miss none of this session's rows.
+// The id up to which the log of a session is complete: no later commit adds a row with an id up to
+// it. Another session may read the log up to there without missing a row of this session.
 //
-// Whatever is posted belongs to the epoch of that moment. Two epochs are open: the new one, and the
-// one before, which ends when all that was posted in it is stored or refused. The ids of a change
-// are drawn at most kSlack before the change is posted, so they belong to its epoch or to the one
-// before.
+// Each posted change belongs to the current epoch. Two epochs are open: the new one, and the
+// previous one, which ends when all its changes are stored or rejected. The ids of a change are
+// drawn at most kSlack before it is posted, so they belong to its epoch or to the previous one.
 //
 // Thread: the batcher's.
 class SettledLog {
@@ -25,12 +24,12 @@ class SettledLog {
     ++open_[newest_ % 2];
     return newest_;
   }
-  // It is stored or refused, and does not come again.
+  // It is stored or rejected, and is not posted again.
   void ended(Epoch epoch) { --open_[epoch % 2]; }
 
   bool has_any() const { return through_ != 0; }
 
-  // To be asked before each commit. `id_high`: the highest id given out.
+  // Call before each commit. `id_high`: the highest assigned id.
   std::int64_t through(std::int64_t id_high, SteadyTime now) {
     if (began_ == SteadyTime{}) began_ = now;
     if (now >= began_ + kSlack && open_[(newest_ + 1) % 2] == 0) {
@@ -46,9 +45,9 @@ class SettledLog {
  private:
   Epoch newest_ = 1;
   std::uint64_t open_[2] = {};    // changes of the two epochs
-  SteadyTime began_{};            // the newest epoch
-  std::int64_t high_ = 0;         // the highest id when the newest epoch began
-  std::int64_t high_before_ = 0;  // and when the one before began
+  SteadyTime began_{};            // start of the newest epoch
+  std::int64_t high_ = 0;         // the highest id at the start of the newest epoch
+  std::int64_t high_before_ = 0;  // and of the previous one
   std::int64_t through_ = 0;
 };
 

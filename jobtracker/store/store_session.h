@@ -8,12 +8,12 @@
 
 namespace carillon::jobtracker {
 
-// Who opens a store: one life of a job tracker, and which of its connections this one is.
+// Identifies the user of a store: one session of a job tracker, and one of its connections.
 struct StoreSession {
-  SessionId session{};    // drawn once a life; never 0
-  std::int32_t lane = 0;  // counts the session's store threads
-  std::string name{};     // for people
-  Duration lease{};       // that its task trackers get
+  SessionId session{};    // random, unique per session; never 0
+  std::int32_t lane = 0;  // numbers the session's store threads
+  std::string name{};     // for texts
+  Duration lease{};       // of its task trackers
 };
 
 }  // namespace carillon::jobtracker

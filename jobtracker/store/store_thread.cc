@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
 constexpr Duration kBackoffLast = std::chrono::seconds{1};
-constexpr Duration kOutboxFull = std::chrono::milliseconds{1};  // until it is tried again
+constexpr Duration kOutboxFull = std::chrono::milliseconds{1};  // until the next try
 
 bool may_pass(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
@@ -41,7 +41,7 @@ StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnLaneAn
 void StoreThread::ask_more() {
   while (!to_ask_.empty() && asked_ < kLaneReadsMax) {
     const bool taken = inbox_.put(std::move(to_ask_.front()));
-    CARILLON_ASSERT(taken, "the inbox has room for as many reads as may be under way");
+    CARILLON_ASSERT(taken, "the inbox has room for all reads in progress");
     to_ask_.pop_front();
     ++asked_;
   }
@@ -50,7 +50,7 @@ void StoreThread::ask_more() {
 StoreThread::~StoreThread() {
   stopping_ = true;
   stop_.signal();
-  inbox_.put(LaneQuestion{});  // Wakes it; a full inbox means that it is awake.
+  inbox_.put(LaneQuestion{});  // Wakes the thread; a full inbox means that it is awake.
   if (thread_) thread_->join();
   loop_.unwatch(outbox_.fd());
 }
@@ -58,7 +58,7 @@ StoreThread::~StoreThread() {
 void StoreThread::commit(Batch batch) {
   commit_under_way_ = ++last_commit_;
   const bool taken = inbox_.put(std::move(batch));
-  CARILLON_ASSERT(taken, "one batch is under way at a time, and reads leave room for it");
+  CARILLON_ASSERT(taken, "one batch is in progress at a time, and reads leave room for it");
 }
 
 void StoreThread::read(std::uint64_t token, Read question) {
@@ -96,22 +96,22 @@ void StoreThread::do_batch(Batch batch) {
       }
       if (!wait_before_retry(rolled_back->error)) return;
     } else {
-      return;  // Settling was given up, because the process stops.
+      return;  // Settling ended early, because the process stops.
     }
   }
 }
 
 void StoreThread::end_batch(BatchDone done) {
-  commit_under_way_ = 0;  // Before the loop, told of this end, begins another one.
+  commit_under_way_ = 0;  // Before the loop learns of this end and starts another commit.
   answer(std::move(done));
 }
 
 CommitResult StoreThread::settle(const Batch& batch, Unknown unknown) {
-  log_.warn("the outcome of a commit is unknown, settling it", "batch", batch.number);
+  log_.warn("the outcome of a commit is unknown; checking it", "batch", batch.number);
   while (true) {
     const Result<bool> settled = store_->settle(batch.number);
     if (settled.ok()) {
-      log_.info("an unknown commit is settled", "batch", batch.number, "committed",
+      log_.info("the outcome of a commit is known now", "batch", batch.number, "committed",
                 settled.value() ? "yes" : "no");
       if (settled.value()) return std::move(unknown.if_committed);
       return RolledBack{
@@ -138,9 +138,9 @@ void StoreThread::do_read(LaneQuestion question) {
 }
 
 bool StoreThread::wait_before_retry(const Error& error) {
-  if (error.code == ErrorCode::kConflict) return !stopping_;  // A deadlock: again, at once.
+  if (error.code == ErrorCode::kConflict) return !stopping_;  // A deadlock: retry immediately.
   if (backoff_ == Duration{}) {
-    log_.warn("the store is away, trying again until it is back", "error", error.message);
+    log_.warn("the store is unreachable; retrying", "error", error.message);
     answer(StoreHealth{.is_away = true, .reason = error.message});
     backoff_ = kBackoffFirst;
   } else {
@@ -152,7 +152,7 @@ bool StoreThread::wait_before_retry(const Error& error) {
 void StoreThread::say_back() {
   if (backoff_ == Duration{}) return;
   backoff_ = Duration{};
-  log_.info("the store is back");
+  log_.info("the store is reachable again");
   answer(StoreHealth{});
 }
 
@@ -180,7 +180,7 @@ QueryThread::QueryThread(std::unique_ptr<ReadOnlyStore> store, EventLoop& loop)
 QueryThread::~QueryThread() {
   stopping_ = true;
   stop_.signal();
-  inbox_.put(Question{});  // Wakes it; a full inbox means that it is awake.
+  inbox_.put(Question{});  // Wakes the thread; a full inbox means that it is awake.
   if (thread_) thread_->join();
   loop_.unwatch(outbox_.fd());
 }
@@ -188,7 +188,7 @@ QueryThread::~QueryThread() {
 void QueryThread::ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) {
   Question asked{std::move(question), std::move(on_answer)};
   if (!inbox_.put(std::move(asked))) {
-    asked.on_answer(Error{ErrorCode::kLimit, "too many questions wait already, try again"});
+    asked.on_answer(Error{ErrorCode::kLimit, "too many queries are waiting, try again"});
   }
 }
 

@@ -16,35 +16,35 @@
 
 namespace carillon::jobtracker {
 
-// The database went away, or came back.
+// The database became unreachable, or reachable again.
 struct StoreHealth {
   bool is_away = false;
   std::string reason{};
 };
 
-// Reads that lie with the store thread at a time; more wait on the loop's side.
+// Most reads at the store thread; further ones wait in the loop.
 inline constexpr std::size_t kLaneReadsMax = 1024;
 
 using LaneAnswer = std::variant<BatchDone, ReadDone, StoreHealth>;
 using OnLaneAnswer = std::function<void(LaneAnswer)>;
 
-// A lane: one thread with one connection, which does what it is asked in the order that LaneLine
-// says. While the database is away it tries again, every 100 ms at first and every second at last;
-// a commit whose outcome is unknown is settled before anything else is done.
+// A store connection with its thread. It does requests in the order of LaneLine. While the database
+// is unreachable it retries, first after 100 ms, at most every second. A commit with an unknown
+// outcome is settled before anything else.
 //
-// Thread: the loop's, inside and out; the store is used on the lane's own thread only.
+// Thread: the loop. The store is used only on the store thread.
 class StoreThread final : public StoreLane {
  public:
-  // Answers come as calls of on_answer on `loop`.
+  // Answers arrive as calls of on_answer on `loop`.
   static Result<std::unique_ptr<StoreThread>> start(std::unique_ptr<Store> store, EventLoop& loop,
                                                     OnLaneAnswer on_answer);
-  // Gives up waiting for a database that is away; what was asked and not begun is dropped.
+  // Stops waiting for an unreachable database; pending requests are dropped.
   ~StoreThread() override;
 
   void commit(Batch batch) override;
   void read(std::uint64_t token, Read question) override;
 
-  // Each commit has a number of its own; 0: none is under way. Thread: any.
+  // The number of the commit in progress, unique per commit; 0: none. Thread: any.
   std::uint64_t commit_under_way() const { return commit_under_way_; }
 
  private:
@@ -65,9 +65,9 @@ class StoreThread final : public StoreLane {
   EventLoop& loop_;
   Logger log_{"jobtracker.store"};
   OnLaneAnswer on_answer_;
-  Mailbox<LaneWork> inbox_{kLaneReadsMax + 2};  // the batch under way, and the word to stop
+  Mailbox<LaneWork> inbox_{kLaneReadsMax + 2};  // the current batch, and the stop request
   std::deque<LaneQuestion> to_ask_;             // reads beyond kLaneReadsMax
-  std::size_t asked_ = 0;                       // reads that were not answered yet
+  std::size_t asked_ = 0;                       // unanswered reads
   std::uint64_t last_commit_ = 0;
   std::atomic<std::uint64_t> commit_under_way_{0};
   Mailbox<LaneAnswer> outbox_{16384};
@@ -77,8 +77,8 @@ class StoreThread final : public StoreLane {
   std::unique_ptr<Thread> thread_;
 };
 
-// Answers people's reads on a thread and a connection of its own.
-// Thread: the loop's; on_answer is called on it.
+// Answers queries of clients on its own thread and connection. Thread: the loop; on_answer is
+// called on it.
 class QueryThread final : public Questions {
  public:
   static Result<std::unique_ptr<QueryThread>> start(std::unique_ptr<ReadOnlyStore> store,

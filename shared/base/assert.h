@@ -2,8 +2,8 @@
 
 #include "carillon/abort.h"
 
-// On in every build. For our own bugs only: the truth is in the store, so stopping is safe and
-// going on is not. `why` says why the condition holds.
+// Active in every build. For bugs of Carillon only: the store has the true state, so stopping is
+// safe and continuing is not. `why` says why the condition holds.
 #define CARILLON_ASSERT(condition, why)                             \
   do {                                                              \
     if (!(condition)) [[unlikely]] {                                \

@@ -4,14 +4,13 @@
 
 namespace carillon {
 
-// The one source of time; a test drives its own.
-// Thread: any.
+// The only source of time; a test provides its own. Thread: any.
 class Clock {
  public:
   virtual ~Clock() = default;
-  // For triggers and for people. May jump when an operator sets the clock.
+  // For triggers and texts. May jump when an operator sets the clock.
   virtual WallTime wall_now() const = 0;
-  // For durations and time-outs. Never goes back; means nothing to another host.
+  // For durations and time-outs. Never moves back; has no meaning on another host.
   virtual SteadyTime steady_now() const = 0;
 };
 

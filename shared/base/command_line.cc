@@ -21,7 +21,7 @@ std::string flag_names(const Option& option) {
   return option.letter == 0 ? flag : std::string{"-"} + option.letter + "," + flag;
 }
 
-// Values stay text here: they are understood together with those of the other sources.
+// Values stay text here: they are converted together with those of the other sources.
 void declare(CLI::App& app, const Option& option) {
   if (option.kind == OptionKind::kSwitch) {
     app.add_flag(flag_names(option))->take_all();
@@ -38,21 +38,22 @@ void declare_common(CLI::App& app) {
   app.add_option(std::string{"--"} + kConfig)->take_all();
 }
 
-// CLI11 would take the flag behind one whose value was forgotten for that value.
+// CLI11 would use a following flag as the value of a flag without one.
 Status check_values(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i + 1 < arguments.size() && arguments[i] != "--"; ++i) {
     const CLI::Option* const option = app.get_option_no_throw(arguments[i]);
-    if (option == nullptr && app.get_prefix_command()) return {};  // The verb's, from here on.
+    if (option == nullptr && app.get_prefix_command())
+      return {};  // The verb's options from here on.
     if (option == nullptr || option->get_expected_min() == 0) continue;
     const std::string& value = arguments[++i];
     if (!value.starts_with("--")) continue;
     return wrong_usage(arguments[i - 1] + " needs a value, got '" + value + "' (write --" +
-                       option->get_lnames().front() + "=" + value + " if that is meant)");
+                       option->get_lnames().front() + "=" + value + " if this value is intended)");
   }
   return {};
 }
 
-// CLI11 throws; here that becomes an Error, and nowhere else.
+// The only place that converts exceptions of CLI11 to errors.
 Status run(CLI::App& app, const std::vector<std::string>& arguments) {
   CARILLON_TRY(check_values(app, arguments));
   try {
@@ -112,7 +113,7 @@ struct FoundVerb {
   std::size_t words = 0;
 };
 
-// The verb with the longest name at the start of `arguments`.
+// The verb with the longest matching name at the start of `arguments`.
 FoundVerb find_verb(const Program& program, const std::vector<std::string>& arguments) {
   FoundVerb found;
   for (const Verb& verb : program.verbs) {
@@ -128,7 +129,7 @@ bool asks_help(const CommandLine& line, const std::vector<std::string>& argument
          std::find(arguments.begin(), arguments.end(), "-h") != arguments.end();
 }
 
-// Help on the first word of verbs is help on the verb, where there is one only. False: there is
+// Help for the first word of verbs is help for the verb, if there is only one. False: there is
 // none.
 bool find_verbs_for_help(const Program& program, const std::string& word, CommandLine& line) {
   int found = 0;
@@ -167,7 +168,7 @@ Error unknown_flag(const Program& program, const Verb* verb, const std::string& 
   const std::string flag = argument.substr(0, argument.find('='));
   std::vector<std::string> known{"--help", "--version", "--config", "--completion"};
   for (const Option& option : program.options) {
-    // Nobody is led to switch protection off by a slip.
+    // A typing error must not suggest a flag that disables protection.
     if (option.name != "insecure") known.push_back("--" + option.name);
   }
   std::string help = program.name + " --help";
@@ -185,7 +186,7 @@ Error unknown_flag(const Program& program, const Verb* verb, const std::string& 
                      " lists them");
 }
 
-// "help submit" is "submit --help", whatever flags stand with it.
+// "help submit" equals "submit --help", with any other flags.
 void take_help_word(std::vector<std::string>& arguments, CommandLine& line) {
   if (arguments.empty() || arguments.front() != kHelp) return;
   line.help = true;
@@ -193,7 +194,7 @@ void take_help_word(std::vector<std::string>& arguments, CommandLine& line) {
   std::erase_if(arguments, [](const std::string& argument) { return argument.starts_with('-'); });
 }
 
-// What stands before the verb, which is found and taken off with it.
+// Parses the flags before the verb, and finds and removes the verb.
 Result<CommandLine> read_before_verb(const Program& program, std::vector<std::string>& arguments) {
   CommandLine line;
   CLI::App app;
@@ -206,7 +207,7 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   take_help_word(arguments, line);
   if (arguments.empty()) {
     if (only_prints(line)) return line;
-    return wrong_usage("a verb is needed, " + program.name + " --help lists them");
+    return wrong_usage("a verb is needed, " + program.name + " see --help");
   }
   if (arguments.front().starts_with('-')) {
     return unknown_flag(program, nullptr, arguments.front());
@@ -223,7 +224,7 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   return line;
 }
 
-// What CLI11 left: arguments without a flag, and flags that nobody declared.
+// The rest from CLI11: positional arguments, and undeclared flags.
 Status collect_positionals(const Program& program, const std::vector<std::string>& left,
                            CommandLine& line) {
   bool only_positionals = false;
@@ -266,8 +267,8 @@ Result<CommandLine> read_command_line(const Program& program,
     if (dashes != left.end()) {
       line.rest.assign(dashes + 1, left.end());
       if (line.rest.empty()) {
-        return wrong_usage("nothing stands after -- (write " + line.verb->rest_placeholder +
-                           " there, or leave it out)");
+        return wrong_usage("nothing follows -- (write " + line.verb->rest_placeholder +
+                           " there, or leave out the --)");
       }
     }
     left.erase(dashes, left.end());

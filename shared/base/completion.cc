@@ -14,7 +14,7 @@ std::string second_word(const std::string& name) {
   return space == std::string::npos ? "" : name.substr(space + 1);
 }
 
-// Declared like the others, so that they complete like the others.
+// Declared like other options, so that they complete like them.
 std::vector<Option> common_options() {
   return {{.name = "config", .placeholder = "FILE", .help = "TOML file with settings"},
           {.name = "completion",
@@ -44,7 +44,7 @@ std::vector<std::string> flags_of(const std::vector<Option>& options) {
   return flags;
 }
 
-// The first words of all verbs, or what may follow `after`.
+// The first words of all verbs, or the words that may follow `after`.
 std::vector<std::string> verb_words(const Program& program, const std::string& after = {}) {
   std::vector<std::string> words;
   for (const Verb& verb : program.verbs) {
@@ -56,7 +56,7 @@ std::vector<std::string> verb_words(const Program& program, const std::string& a
   return words;
 }
 
-// Cases of bash for the words and files that may follow a flag; `verb` limits them to flags of that
+// The bash cases for words and files that may follow a flag; `verb` restricts them to flags of that
 // verb.
 std::string bash_values(const std::vector<Option>& options, const std::string& verb) {
   std::string out;
@@ -66,7 +66,7 @@ std::string bash_values(const std::vector<Option>& options, const std::string& v
     const std::string start = "    " + (verb.empty() ? "*" : "'" + verb + "'*") + ":";
     out += start + "--" + option.name;
     if (option.letter != 0) out += "|" + start.substr(4) + "-" + option.letter;
-    // bash completes files by itself.
+    // bash completes files itself.
     out += is_file ? ") return ;;\n"
                    : ") COMPREPLY=($(compgen -W '" + joined(option.choices, " ") +
                          "' -- \"$word\")); return ;;\n";
@@ -74,7 +74,7 @@ std::string bash_values(const std::vector<Option>& options, const std::string& v
   return out;
 }
 
-// The case of bash for what may follow a verb.
+// The bash case for the words that may follow a verb.
 std::string bash_verb(const Program& program, const Verb& verb) {
   std::vector<std::string> words = verb_words(program, verb.name);
   bool has_file = false;
@@ -118,7 +118,7 @@ std::string bash_script(const Program& program) {
   collect(globals, "");
   const std::string function = "_carillon_" + program.name;
   const std::string with_value = joined({flags_with_value.begin(), flags_with_value.end()}, "|");
-  // bash's own words end at every = and : too, so the line is taken apart anew.
+  // bash splits words at = and : too, so the line is split again.
   return "# bash completion of " + program.name + "; load it with: source <(" + program.name +
          " --completion bash)\n" + function +
          "() {\n"
@@ -159,7 +159,7 @@ std::string bash_script(const Program& program) {
          function + " " + program.name + "\n";
 }
 
-// For zsh's single quotes, and for the brackets and colons that _arguments itself reads.
+// Escaped for zsh's single quotes, and for brackets and colons in _arguments.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, text.find('\n'))) {
@@ -190,7 +190,7 @@ std::string zsh_option(const Option& option) {
   return out;
 }
 
-// `globals` are the options that every verb takes.
+// `globals`: the options of all verbs.
 std::string zsh_verb(const Verb& verb, const std::vector<Option>& globals) {
   std::string out = "_arguments -S";
   for (const Option& option : verb.options) out += zsh_option(option);
@@ -244,7 +244,7 @@ std::string zsh_script(const Program& program) {
     }
     out += "    esac\n    ;;\n  esac";
   }
-  // Sourced, it is declared; out of a folder of fpath, it is what is called for the first word.
+  // When sourced, it is declared; from a folder of fpath, it is called for the first word.
   return out + "\n}\nif [[ $funcstack[1] == " + function + " ]]; then " + function +
          " \"$@\"; else compdef " + function + " " + program.name + "; fi\n";
 }

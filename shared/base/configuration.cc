@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kMask = "***";
 
-// A hundred years, as on the wire: what is added to a time does not overflow it.
+// A hundred years, as on the wire: adding it to a time does not overflow.
 constexpr std::int64_t kDurationMost = Duration{std::chrono::hours{24 * 366 * 100}}.count();
 
 Error bad_value(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
@@ -26,7 +26,7 @@ std::string file_key(const std::string& option) {
   return key;
 }
 
-// How errors name a value of the configuration file.
+// The prefix of errors about the configuration file.
 std::string in_file(const std::string& place, const std::string& key) {
   return "configuration: " + place + ": " + key;
 }
@@ -59,10 +59,10 @@ Result<std::int64_t> parse_number(const std::string& text, const Option& option)
     return bad_value("'" + text + "' is not a whole number");
   const bool is_beyond = problem == std::errc::result_out_of_range;  // any number's limits
   if (is_beyond ? text.starts_with('-') : number < option.min)
-    return bad_value(text + " is too small, the least is " + std::to_string(option.min) +
+    return bad_value(text + " is too small, the minimum is " + std::to_string(option.min) +
                      (option.if_empty.empty() ? "" : " (" + option.if_empty + ")"));
   if (is_beyond || number > option.max)
-    return bad_value(text + " is too large, the most is " + std::to_string(option.max));
+    return bad_value(text + " is too large, the maximum is " + std::to_string(option.max));
   return number;
 }
 
@@ -81,7 +81,7 @@ Result<Duration> parse_duration_within(const std::string& text, const Option& op
 Result<bool> parse_switch(const std::string& text) {
   if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
   if (text == "false" || text == "0" || text == "no" || text == "off") return false;
-  return bad_value("'" + text + "' is neither true nor false");
+  return bad_value("'" + text + "' is not true or false");
 }
 
 Status check_choice(const std::vector<std::string>& choices, const std::string& text) {
@@ -97,7 +97,7 @@ Status check_text(const Option& option, const std::string& text) {
 
 }  // namespace
 
-// Puts the values of all sources together for one call of parse_configuration.
+// Combines the values of all sources for one call of parse_configuration.
 class ConfigurationReader {
  public:
   ConfigurationReader(const CommandLine& line, const Environment& environment,
@@ -119,15 +119,16 @@ class ConfigurationReader {
   }
 
  private:
-  // Everything that was given is read, the weakest source first, so that a wrong value is an error
-  // also where another source overrides it: otherwise it waits for the day when that one is gone.
+  // Parses all given values, weakest source first, so that a wrong value is an error even if
+  // another source overrides it: otherwise the error would appear only when the override is
+  // removed.
   Status read_option(const Option& option, bool all_sources) {
     Configuration::Value& value = add(option.name, option.kind);
     value.secret = option.secret;
     if (!option.fallback.empty()) {
       const Status status =
           set_value(option, OptionSource::kDefault, "default", {option.fallback}, true, value);
-      CARILLON_ASSERT(status.ok(), "a declared default is a good value");
+      CARILLON_ASSERT(status.ok(), "a declared default is valid");
     }
     if (all_sources) {
       CARILLON_TRY(read_file_value(option, value));
@@ -164,7 +165,7 @@ class ConfigurationReader {
     const std::string place = file_path_ + ":" + std::to_string(given.line);
     const std::string where = in_file(place, found->first);
     if (given.is_list && option.kind != OptionKind::kList) {
-      return bad_value(where + ": one value is needed, not a list");
+      return bad_value(where + ": expected one value, not a list");
     }
     return named(where,
                  set_value(option, OptionSource::kFile, place, given.texts, !given.is_list, value));
@@ -193,9 +194,9 @@ class ConfigurationReader {
     }
     if (used == line_.positionals.size()) return {};
     std::string hint =
-        line_.verb->rest_placeholder.empty() ? "" : " (a command to run stands after --)";
+        line_.verb->rest_placeholder.empty() ? "" : " (put a command to run after --)";
     if (const std::string more = second_words(program, line_.verb->name); !more.empty()) {
-      hint = " (" + more + " may stand there)";
+      hint = " (" + more + " may follow)";
     }
     return bad_value(line_.verb->name + ": unexpected argument '" + line_.positionals[used] + "'" +
                      hint);
@@ -203,13 +204,13 @@ class ConfigurationReader {
 
   Configuration::Value& add(const std::string& name, OptionKind kind) {
     const auto [entry, is_new] = result_.values_.emplace(name, Configuration::Value{});
-    CARILLON_ASSERT(is_new, "every option is declared once");
+    CARILLON_ASSERT(is_new, "each option is declared once");
     result_.order_.push_back(name);
     entry->second.kind = kind;
     return entry->second;
   }
 
-  // The same status, its error with the place of the value in front.
+  // The same status with the source of the value as prefix of its error.
   static Status named(const std::string& place, const Status& status) {
     if (status.ok()) return status;
     return status.error().with_context(place);
@@ -225,7 +226,7 @@ class ConfigurationReader {
     for (const std::string& text : texts) {
       const std::vector<std::string> parts =
           by_comma ? split(text, ',') : std::vector<std::string>{text};
-      if (parts.empty()) return bad_value("'" + text + "' names nothing (leave it out)");
+      if (parts.empty()) return bad_value("'" + text + "' has no entries (leave it out)");
       for (const std::string& part : parts) {
         CARILLON_TRY(check_text(option, part));
         value.list.push_back(part);
@@ -303,12 +304,12 @@ bool Configuration::is_on(std::string_view name) const {
 }
 
 std::int64_t Configuration::number(std::string_view name) const {
-  CARILLON_ASSERT(has(name), "only a number that has a value is asked for");
+  CARILLON_ASSERT(has(name), "only a number with a value can be read");
   return value(name, OptionKind::kNumber).number;
 }
 
 Duration Configuration::duration(std::string_view name) const {
-  CARILLON_ASSERT(has(name), "only a duration that has a value is asked for");
+  CARILLON_ASSERT(has(name), "only a duration with a value can be read");
   return value(name, OptionKind::kDuration).duration;
 }
 
@@ -332,13 +333,13 @@ std::vector<EffectiveOption> Configuration::effective() const {
 
 const Configuration::Value& Configuration::value(std::string_view name) const {
   const auto found = values_.find(name);
-  CARILLON_ASSERT(found != values_.end(), "only declared options are asked for");
+  CARILLON_ASSERT(found != values_.end(), "only declared options can be read");
   return found->second;
 }
 
 const Configuration::Value& Configuration::value(std::string_view name, OptionKind kind) const {
   const Value& found = value(name);
-  CARILLON_ASSERT(found.kind == kind, "an option is asked for as the kind it was declared with");
+  CARILLON_ASSERT(found.kind == kind, "an option is read as its declared kind");
   return found;
 }
 
@@ -390,8 +391,7 @@ std::string environment_name(std::string_view option) {
 std::string mask_secrets(std::string_view url) {
   const auto scheme = url.find("://");
   if (scheme == std::string_view::npos) return std::string{url};
-  // A password may hold any character, so it reaches to the last @; rather too much than too
-  // little.
+  // A password may contain any character, so it ends at the last @; it is better to mask too much.
   const auto at = url.rfind('@');
   const auto colon = url.find(':', scheme + 3);
   if (at == std::string_view::npos || colon == std::string_view::npos || colon > at) {

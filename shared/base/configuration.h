@@ -11,23 +11,23 @@
 #include "carillon/time.h"
 #include "shared/base/environment.h"
 
-// How every program of Carillon gets its settings: it declares them once, as plain data, and the
-// flags, environment variables, keys of the TOML file, --help and shell completion follow.
+// Settings of the programs: a program declares its options as data, and gets flags, environment
+// variables, TOML keys, --help and shell completion.
 //
-// A setting comes from the first of: flag (--log-level), environment (CARILLON_LOG_LEVEL), file
-// (log_level, in the table named like the program or above all tables), default. What belongs to
-// one verb (jobclient's submit --task-id) comes from the command line only. Every program takes
-// --config FILE, --help, --version and --completion SHELL without declaring them.
+// A setting has the value of the first of: flag (--log-level), environment (CARILLON_LOG_LEVEL),
+// file (log_level, in the table with the program's name or above all tables), default. Options of
+// one verb (jobclient's submit --task-id) can be set only on the command line. All programs accept
+// --config FILE, --help, --version and --completion SHELL.
 //
-// Errors name the source of the bad value and the fix. Asking a Configuration for a name that was
-// not declared, or as another kind than declared, is a bug and stops the process.
+// Errors name the source of the bad value and the remedy. Reading an undeclared option, or one as
+// another kind, is a bug and stops the process.
 //
-// Thread: any, once parsed.
+// Thread: any, after parsing.
 namespace carillon {
 
 enum class OptionKind : int {
   kText = 0,
-  kNumber = 1,    // whole
+  kNumber = 1,    // an integer
   kDuration = 2,  // 500ms 3s 5m 1h30m
   kSwitch = 3,    // --insecure; in environment and file: true or false
   kList = 4,      // --label A --label B; in the environment: A,B; in the file: ["A", "B"]
@@ -40,26 +40,27 @@ struct Option {
   std::string placeholder{};               // "LEVEL", for --help
   std::string help{};                      // a sentence or two
   std::vector<std::string> also_called{};  // what people type instead; the error names the option
-  std::string fallback{};              // default, as text (a list's parts by comma); empty: unset
-  std::string fallback_help{};         // instead of fallback in --help: "one per core"
-  std::vector<std::string> choices{};  // the only words it takes; empty: any
-  std::int64_t min = 0;                // kNumber: least and most; kDuration: of microseconds
+  std::string fallback{};       // default, as text (list items separated by commas); empty: unset
+  std::string fallback_help{};  // shown in --help instead of fallback: "one per core"
+  std::vector<std::string> choices{};  // the only allowed words; empty: any
+  std::int64_t min = 0;                // kNumber: minimum and maximum; kDuration: in microseconds
   std::int64_t max = INT64_MAX;
-  Status (*check)(const std::string& text) = nullptr;  // kText, or each of a kList: its form
-  std::string section = "Options";                     // heading in --help
-  bool by_comma = false;  // kList: a flag's "a,b" is two values, as it is in the environment
-  // kText: an empty value is refused, and this says what to do instead; kNumber: the same of one
-  // that is too small; kDuration: of zero.
+  Status (*check)(const std::string& text) =
+      nullptr;                      // kText, or each item of a kList: checks its form
+  std::string section = "Options";  // heading in --help
+  bool by_comma = false;  // kList: a flag value "a,b" has two items, as in the environment
+  // kText: the hint after "is empty"; an empty value is then an error. kNumber: the same for a
+  // value that is too small; kDuration: for zero.
   std::string if_empty{};
   bool secret = false;  // masked in effective()
 };
 
-// An argument without a flag. Its value is asked for by name, like an option's.
+// An argument without a flag. It is read by name, like an option.
 struct Positional {
   std::string name{};  // "TASK_ID"
   std::string help{};
   bool required = true;
-  bool many = false;  // kList, takes all that is left; otherwise kText
+  bool many = false;  // kList with all remaining arguments; otherwise kText
   std::vector<std::string> choices{};
 };
 
@@ -71,8 +72,8 @@ struct Verb {
   std::vector<Option> options{};
   std::vector<Positional> positionals{};
   std::string
-      rest_placeholder{};  // "PROGRAM [ARGUMENT]...": takes what follows "--"; empty: nothing may
-  std::string examples{};  // lines to type, below a heading
+      rest_placeholder{};  // "PROGRAM [ARGUMENT]...": the arguments after "--"; empty: not allowed
+  std::string examples{};  // lines to type, under a heading
   std::string section = "Verbs";  // heading in the program's --help
 };
 
@@ -80,8 +81,8 @@ struct Program {
   std::string name{};  // "jobtracker"
   std::string summary{};
   std::string description{};
-  std::vector<Option> options{};  // a program with verbs takes them before and after the verb
-  std::vector<Verb> verbs{};      // empty: a program without verbs; otherwise one must be given
+  std::vector<Option> options{};  // a program with verbs accepts them before and after the verb
+  std::vector<Verb> verbs{};      // empty: a program without verbs; otherwise a verb is required
   std::string examples{};
   bool reads_environment = true;  // and --help names the variables
 };
@@ -100,27 +101,27 @@ class Configuration {
  public:
   // Empty for a program without verbs.
   const std::string& verb() const { return verb_; }
-  // What followed "--".
+  // The arguments after "--".
   const std::vector<std::string>& rest() const { return rest_; }
 
-  // Whether it has any value, a default included.
+  // Whether it has a value, including a default.
   bool has(std::string_view name) const;
-  // Whether somebody set it: by flag, environment or file.
+  // Whether a flag, the environment or the file sets it.
   bool was_given(std::string_view name) const;
 
-  // Requires: declared with that kind. An unset text or list is empty, an unset switch is off.
+  // Requires: declared with this kind. An unset text or list is empty, an unset switch is off.
   const std::string& text(std::string_view name) const;
   const std::vector<std::string>& list(std::string_view name) const;
   bool is_on(std::string_view name) const;
-  // Requires: declared with that kind, and has(name).
+  // Requires: declared with this kind, and has(name).
   std::int64_t number(std::string_view name) const;
   Duration duration(std::string_view name) const;
 
-  // What an error about the value begins with: "--listen", "environment CARILLON_LISTEN",
+  // The prefix of errors about the value: "--listen", "environment CARILLON_LISTEN",
   // "configuration: FILE:3: listen".
   std::string source(std::string_view name) const;
 
-  // Every option that has a value, in the order of declaration, passwords masked: for the log.
+  // All options with a value, in declaration order, with masked passwords: for the log.
   std::vector<EffectiveOption> effective() const;
 
  private:
@@ -145,33 +146,32 @@ class Configuration {
   std::vector<std::string> rest_;
 };
 
-// What a command line comes to.
+// The result of a command line.
 struct Parsed {
-  // --help, --version or --completion was asked for: print this on stdout and exit with 0.
+  // For --help, --version and --completion: print this on stdout and exit with 0.
   std::optional<std::string> print{};
   // Otherwise: the settings.
   Configuration configuration{};
 };
 
-// `arguments` are argv without the program's own name. The error's message is to be printed as
-// "PROGRAM: message", and the program to exit with 2.
+// `arguments`: argv without the program name. Print an error as "PROGRAM: message" and exit with 2.
 Result<Parsed> parse_configuration(const Program& program,
                                    const std::vector<std::string>& arguments,
                                    const Environment& environment);
 Result<Parsed> parse_configuration(const Program& program, int argc, const char* const* argv);
 
-// The variable of an option: CARILLON_LOG_LEVEL of "log-level".
+// The environment variable of an option: CARILLON_LOG_LEVEL for "log-level".
 std::string environment_name(std::string_view option);
 
-// The text of --help; of the whole program, or of one verb.
+// The text of --help for the program or a verb.
 std::string help_text(const Program& program, const Verb* verb = nullptr);
-// Of all verbs that begin with this word.
+// The same for all verbs with this first word.
 std::string help_text(const Program& program, const std::string& first_word);
 
 // A script for "bash" or "zsh" that completes verbs, flags and fixed words.
 Result<std::string> completion_script(const Program& program, std::string_view shell);
 
-// An URL without its password: "mysql://app:***@db:3306/carillon".
+// A URL without its password: "mysql://app:***@db:3306/carillon".
 std::string mask_secrets(std::string_view url);
 
 }  // namespace carillon

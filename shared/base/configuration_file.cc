@@ -19,11 +19,11 @@ namespace {
 
 struct KeysOfProgram {
   std::string_view program;
-  std::string_view keys;  // with a blank between two
+  std::string_view keys;  // separated by spaces
 };
 
-// Programs that one file may serve together, and what each reads from its table: no program knows
-// another's declarations, and each checks the whole file. A test compares this with their --help.
+// The programs that may share a file, and the keys of each program's table: no program knows
+// another's options, and each checks the whole file. A test compares this with their --help.
 constexpr std::array kPrograms{
     KeysOfProgram{"jobtracker",
                   "store data store_wait log_retention listen advertise http keys insecure "
@@ -60,8 +60,9 @@ Result<FileValue> read_value(const std::string& path, const std::string& key,
   if (list == nullptr) {
     auto text = scalar_text(node);
     if (!text) {
-      return bad_file(path, value.line,
-                      key + " must be a text in quotes, a whole number, true or false, or a list");
+      return bad_file(
+          path, value.line,
+          key + " must be a string in quotes, a whole number, true or false, or a list");
     }
     value.texts.push_back(*std::move(text));
     return value;
@@ -70,7 +71,7 @@ Result<FileValue> read_value(const std::string& path, const std::string& key,
   for (const toml::node& item : *list) {
     auto text = scalar_text(item);
     if (!text) {
-      return bad_file(path, line_of(item), key + " must be a list of texts in quotes");
+      return bad_file(path, line_of(item), key + " must be a list of strings in quotes");
     }
     value.texts.push_back(*std::move(text));
   }
@@ -80,7 +81,7 @@ Result<FileValue> read_value(const std::string& path, const std::string& key,
 Result<std::string> read_all(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
   std::ostringstream text;
-  // An empty file leaves the stream failed as well, so it is asked for first.
+  // Reading an empty file also fails, so this is checked first.
   if (file && file.peek() == std::ifstream::traits_type::eof() && !file.bad()) return std::string{};
   if (!file || !(text << file.rdbuf())) {
     return bad_file(path, 0, std::string{"cannot be read: "} + std::strerror(errno));
@@ -95,8 +96,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(start, text.find_last_not_of(kBlanks) + 1 - start);
 }
 
-// The mistake that most make, and that the parser has the strangest words for: a text without
-// quotes. The text itself is left out, it may hold a password.
+// A hint for the most frequent mistake, for which the parser's message is unclear: a string without
+// quotes. The text itself is left out, because it may be a password.
 std::string quotes_hint(std::string_view text, std::uint32_t line) {
   for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
   text = text.substr(0, text.find('\n'));
@@ -106,10 +107,10 @@ std::string quotes_hint(std::string_view text, std::uint32_t line) {
   if (value.empty() || std::string_view{"\"'[{"}.find(value.front()) != std::string_view::npos) {
     return {};
   }
-  return " (a text stands in quotes: " + std::string{trimmed(text.substr(0, sign))} + " = \"...\")";
+  return " (put a string in quotes: " + std::string{trimmed(text.substr(0, sign))} + " = \"...\")";
 }
 
-// toml++ throws; here that becomes an Error, and nowhere else.
+// The only place that converts exceptions of toml++ to errors.
 Result<toml::table> parse(const std::string& path, const std::string& text) {
   try {
     return toml::parse(text, path);

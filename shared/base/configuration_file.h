@@ -8,7 +8,7 @@
 
 namespace carillon {
 
-// One key of a configuration file, not yet understood.
+// One key of a configuration file, before its value is checked.
 struct FileValue {
   bool is_list = false;
   std::vector<std::string> texts{};  // one, unless is_list
@@ -17,13 +17,13 @@ struct FileValue {
 
 using FileValues = std::map<std::string, FileValue>;
 
-// The keys of a TOML file that concern `program`: those above all tables, and those of the table
-// named like the program, which win. Tables named like our other programs are theirs, but may hold
-// their keys only; any other table is refused, and so is a value that is neither text, number,
-// true, false nor a list of such. Errors name file and line.
+// The keys of a TOML file for `program`: keys above all tables, overridden by keys of the table
+// with the program's name. Tables of other programs are ignored but may have only their keys.
+// Errors: unknown tables, and values other than strings, numbers, true, false and lists of these.
+// An error names file and line.
 Result<FileValues> read_configuration_file(const std::string& path, const std::string& program);
 
-// The tables of our programs that may hold a key: "[jobtracker] or [tasktracker]". Empty: none.
+// The tables that may have a key: "[jobtracker] or [tasktracker]". Empty: none.
 std::string tables_with_key(const std::string& key);
 
 }  // namespace carillon

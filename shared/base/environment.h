@@ -7,18 +7,18 @@
 
 namespace carillon {
 
-// The variables a process was started with, as a value: main takes them once and hands them on,
-// a test makes its own. Nothing else in Carillon asks the process for a variable.
+// The environment variables of a process as a value: main reads them once and passes them on; a
+// test creates its own. No other code reads the environment.
 class Environment {
  public:
   Environment() = default;
   explicit Environment(std::map<std::string, std::string> variables)
       : variables_(std::move(variables)) {}
 
-  // Those of this process, now.
+  // The current variables of this process.
   static Environment of_process();
 
-  // Empty when it is not set, or set to nothing.
+  // None: not set, or empty.
   std::optional<std::string> get(std::string_view name) const;
 
   const std::map<std::string, std::string>& all() const { return variables_; }

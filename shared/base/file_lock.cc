@@ -17,9 +17,9 @@ Error cannot_make(const std::string& path, int number) {
   return {denied             ? ErrorCode::kDenied
           : number == ENOSPC ? ErrorCode::kLimit
                              : ErrorCode::kInvalidArgument,
-          "cannot make lock file " + path + ": " + std::strerror(number) +
-              (denied             ? " (give this user the right to write its folder)"
-               : number == ENOENT ? " (make its folder first, or correct the path)"
+          "cannot create lock file " + path + ": " + std::strerror(number) +
+              (denied             ? " (give this user write permission on its folder)"
+               : number == ENOENT ? " (create its folder first, or correct the path)"
                                   : "")};
 }
 
@@ -41,7 +41,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
     return Error{ErrorCode::kConflict, path + " is held by " + holder_of(descriptor)};
   }
   const std::string pid = std::to_string(getpid()) + "\n";
-  // Who cannot read a number in it still meets the lock itself.
+  // Without the number in it, the lock works nevertheless.
   const bool written =
       ftruncate(descriptor, 0) == 0 &&
       pwrite(descriptor, pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());

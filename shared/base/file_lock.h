@@ -6,13 +6,12 @@
 
 namespace carillon {
 
-// Holds a file against other processes, and tells them who holds it. The system lets go of it when
-// this process ends, however it ends; the file itself stays.
-// Thread: any, one at a time.
+// A lock on a file against other processes; its content names the holder. The system releases it
+// when this process ends in any way; the file stays. Thread: any, one at a time.
 class FileLock {
  public:
-  // kConflict: another process holds it; the message names the file and the process.
-  // kInvalidArgument, kDenied: the file cannot be made.
+  // Errors: kConflict if another process holds it; the message names the file and the process.
+  // kInvalidArgument or kDenied if the file cannot be created.
   static Result<FileLock> take(const std::string& path);
 
   FileLock(FileLock&& other) noexcept;
@@ -22,7 +21,7 @@ class FileLock {
  private:
   explicit FileLock(int descriptor) : descriptor_(descriptor) {}
 
-  int descriptor_;  // -1: moved away
+  int descriptor_;  // -1: moved from
 };
 
 }  // namespace carillon

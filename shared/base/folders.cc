@@ -27,7 +27,7 @@ Result<std::string> state_folder(const Environment& environment, const std::stri
   const std::string home = home_folder(environment);
   if (home.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "this user has no home folder (name a folder with --data)"};
+                 "this user has no home folder (give a folder with --data)"};
   }
   return home + "/.local/state/carillon/" + program;
 }

@@ -5,15 +5,16 @@
 #include "carillon/result.h"
 #include "shared/base/environment.h"
 
-// Where Carillon keeps files of its own when nobody says otherwise. Only names: nothing is made.
+// Default folders for Carillon's files. Only names: nothing is created.
 namespace carillon {
 
-// $XDG_STATE_HOME/carillon/PROGRAM, or ~/.local/state/carillon/PROGRAM. Fails where neither the
-// environment nor the user database knows a home.
+// $XDG_STATE_HOME/carillon/PROGRAM, or ~/.local/state/carillon/PROGRAM. Error if neither the
+// environment nor the user database has a home folder.
 Result<std::string> state_folder(const Environment& environment, const std::string& program);
 
-// $XDG_RUNTIME_DIR/carillon, or /tmp/carillon-UID: for what only this user's processes of this
-// boot may see. Whoever uses it checks that it belongs to the user and is closed to others.
+// $XDG_RUNTIME_DIR/carillon, or /tmp/carillon-UID: for files that only this user's processes may
+// see until the next boot. The caller must check that the folder belongs to the user and is closed
+// to others.
 std::string runtime_folder(const Environment& environment);
 
 }  // namespace carillon

@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::size_t kWidth = 96;
 constexpr std::size_t kIndent = 2;
-// Where explanations begin; a flag that is longer has its explanation on the next line.
+// Column of explanations; after a longer flag the explanation starts on the next line.
 constexpr std::size_t kColumn = 30;
 
-// Words of `text` in lines of at most kWidth, the first of which begins at `column` already.
-// A line end in `text` is kept.
+// Wraps the words of `text` to kWidth; the first line starts at `column`. Keeps line ends in
+// `text`.
 void append_wrapped(std::string& out, std::string_view text, std::size_t indent,
                     std::size_t column) {
   std::size_t position = 0;
@@ -84,7 +84,7 @@ void append_option(std::string& out, const Option& option, bool with_environment
   append_entry(out, left, right);
 }
 
-// Options below their headings, headings in the order in which they are first used.
+// Options under their headings, in the order of the headings' first use.
 void append_options(std::string& out, const std::vector<Option>& options, bool with_environment) {
   std::vector<std::string> sections;
   for (const Option& option : options) {
@@ -115,7 +115,7 @@ void append_verbs(std::string& out, const std::vector<Verb>& verbs) {
   }
 }
 
-// Those whose names begin with this word and go on.
+// The verbs with this first word and a second one.
 std::vector<Verb> verbs_behind(const Program& program, const std::string& first_word) {
   std::vector<Verb> verbs;
   for (const Verb& verb : program.verbs) {
@@ -164,7 +164,7 @@ std::string usage(const Program& program, const Verb* verb) {
   return text;
 }
 
-// A line of the configuration file, by an option of the program: log_level = "debug".
+// An example line of the configuration file from an option of the program: log_level = "debug".
 std::string file_example(const Program& program) {
   for (const Option& option : program.options) {
     if (option.choices.empty() || option.kind != OptionKind::kText) continue;
@@ -178,13 +178,14 @@ std::string file_example(const Program& program) {
 void append_common_options(std::string& out, const Program& program) {
   append_heading(out, "Always");
   append_entry(out, "--config FILE",
-               "Read settings from this TOML file. Its keys are the flags with _ for -" +
+               "Read settings from this TOML file. Its keys are the flags, with _ instead of -" +
                    file_example(program) + "." +
                    (program.reads_environment ? "\n[CARILLON_CONFIG]" : ""));
   append_entry(out, "-h, --help", "Show this text.");
   append_entry(out, "--version", "Show the version.");
-  append_entry(out, "--completion SHELL",
-               "Print a completion script for bash or zsh: source it in your shell's start file.");
+  append_entry(
+      out, "--completion SHELL",
+      "Print a completion script for bash or zsh. Source it in your shell's startup file.");
 }
 
 std::string how_to_ask(const Program& program) {
@@ -224,8 +225,8 @@ std::string help_text(const Program& program, const Verb* verb) {
   if (program.verbs.empty()) {
     out += "\n";
     append_wrapped(out,
-                   "A setting comes from its flag, else from its environment variable, else from "
-                   "the configuration file, else it has its default.",
+                   "The value of a setting comes from its flag, its environment variable, the "
+                   "configuration file or its default, in this order.",
                    0, 0);
   } else {
     out += how_to_ask(program);

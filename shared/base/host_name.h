@@ -4,8 +4,7 @@
 
 namespace carillon {
 
-// What this machine calls itself: "server1", or its full name where that is set.
-// Thread: any.
+// The name of this machine: "server1", or its full name if that is set. Thread: any.
 std::string host_name();
 
 // The host and this process: "server1-4075". Names tell two of them on one host apart.

@@ -6,7 +6,7 @@
 
 namespace carillon {
 
-// All words one after another, with `between` between them: as a person reads a list.
+// Joins words with `between`.
 inline std::string joined(const std::vector<std::string>& words, std::string_view between) {
   std::string text;
   for (const std::string& word : words) {

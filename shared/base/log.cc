@@ -10,11 +10,11 @@
 namespace carillon {
 namespace {
 
-// Every line of the process goes through here; the level may be asked from any thread.
+// All log lines of the process pass here; any thread may read the level.
 std::atomic<int> shown_from{static_cast<int>(LogLevel::kInfo)};
 
 spdlog::logger& stderr_logger() {
-  // Never destroyed: a thread may still have something to say while the process ends.
+  // Never destroyed: a thread may still log while the process ends.
   static spdlog::logger* const logger = [] {
     auto* made = new spdlog::logger{"", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
     made->set_formatter(std::make_unique<spdlog::pattern_formatter>(
@@ -26,7 +26,7 @@ spdlog::logger& stderr_logger() {
   return *logger;
 }
 
-// Padded to one width, so that lines stand below each other.
+// Padded to one width, so that lines align.
 const char* word(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:

@@ -14,12 +14,12 @@ Result<LogLevel> parse_log_level(std::string_view word);
 
 // A named source of log lines on stderr: a constant message, then "key=value" pairs.
 //   log.info("job handed out", "job", id.value, "group", group);
-// error: a person must act. warn: we coped. info: start, stop, a node came or went. debug: per job.
-// Never payloads, never passwords.
+// Levels: error: an operator must act. warn: a problem that was handled. info: start, stop, a node
+// connected or left. debug: per job. Never logs payloads or passwords.
 // Thread: any.
 class Logger {
  public:
-  // Lines carry `component`. All loggers share one sink and one level.
+  // `component` is part of each line. All loggers share one sink and one level.
   explicit Logger(std::string component);
 
   bool debug_on() const;
@@ -63,7 +63,7 @@ class Logger {
     }
     append(text, rest...);
   }
-  // Quoted where it holds a space or an equals sign; control characters are escaped.
+  // Quoted if it contains a space or an equals sign; control characters are escaped.
   static void append_text(std::string& text, std::string_view value);
   static bool is_on(LogLevel level);
   void write(LogLevel level, const std::string& text) const;
@@ -71,7 +71,7 @@ class Logger {
   std::string component_;
 };
 
-// What every logger of the process shows from now on. Called by main, once.
+// Sets the level of all loggers of the process. Called once, by main.
 void set_log_level(LogLevel level);
 
 }  // namespace carillon

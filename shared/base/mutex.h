@@ -4,8 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 
-// A mutex that clang's -Wthread-safety can follow, which it cannot with std::mutex. For the few
-// places where a Mailbox does not fit; each says why.
+// A mutex that clang's -Wthread-safety can check, unlike std::mutex. For the few places where a
+// Mailbox does not fit; each has a comment with the reason.
 //
 //   Mutex mutex_;
 //   int open_ CARILLON_GUARDED_BY(mutex_) = 0;
@@ -33,7 +33,7 @@ class
   std::mutex mutex_;
 };
 
-// Holds a mutex as long as it lives.
+// Holds a mutex during its lifetime.
 class
 #if defined(__clang__)
     __attribute__((scoped_lockable))
@@ -60,12 +60,12 @@ class
   std::unique_lock<std::mutex> lock_;
 };
 
-// Where threads wait for a change of what a mutex guards. Wakes up without reason, too: call it
-// in a loop that looks at the guarded state.
+// Waits for changes of data that a mutex guards. Spurious wake-ups are possible: call it in a loop
+// that checks the data.
 class Condition {
  public:
   void wait(MutexLock& lock) { condition_.wait(lock.lock_); }
-  // Whether it was woken before the time was up.
+  // False: the time is over.
   bool wait_for(MutexLock& lock, std::chrono::microseconds longest) {
     return condition_.wait_for(lock.lock_, longest) == std::cv_status::no_timeout;
   }

@@ -5,7 +5,7 @@
 namespace carillon {
 namespace {
 
-// How many letters have to be added, left out, changed or swapped with a neighbour.
+// Edit distance: letters to add, remove, change or swap with a neighbour.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
@@ -22,14 +22,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-// Longer words come from somewhere else than a slip of the finger.
+// Longer words are unlikely to be typing errors.
 constexpr std::size_t kWordLengthMax = 64;
-// A beginning that fits more words than this says nothing.
+// A prefix of more words is not a useful hint.
 constexpr std::size_t kWordsMax = 4;
 
 const std::string* nearest(std::string_view wrong, const std::vector<std::string>& words) {
   const std::string* found = nullptr;
-  // A flag's dashes are no letters that somebody got right.
+  // A flag's dashes do not count as matching letters.
   const std::size_t dashes = std::min(wrong.find_first_not_of('-'), wrong.size());
   std::size_t found_distance = std::max<std::size_t>(1, (wrong.size() - dashes) / 3) + 1;
   for (const std::string& word : words) {

@@ -6,8 +6,8 @@
 
 namespace carillon {
 
-// " (did you mean 'listen'?)" for the word that `wrong` was most likely meant to be, or for the few
-// that begin with it, to stand at the end of an error message; empty when there are none.
+// A hint for the end of an error message: " (did you mean 'listen'?)" with the words nearest to
+// `wrong`, or the few that start with it. Empty: none.
 std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& words);
 
 }  // namespace carillon

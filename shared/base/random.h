@@ -5,14 +5,13 @@
 
 namespace carillon {
 
-// The one source of chance; a test seeds its own.
-// Thread: the owner's only.
+// The only source of randomness; a test seeds its own. Thread: the owner's.
 class Random {
  public:
   virtual ~Random() = default;
   virtual std::uint64_t next() = 0;
 
-  // A number from 0 up to, not including, 1.
+  // A number in [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 };
 

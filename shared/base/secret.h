@@ -4,9 +4,8 @@
 
 namespace carillon {
 
-// Whether they are equal. Takes as long wherever the two differ, so that nobody can guess a secret
-// piece by piece.
-// Thread: any.
+// Whether the texts are equal. Takes constant time, so that a secret cannot be guessed piece by
+// piece. Thread: any.
 inline bool is_same_secret(std::string_view one, std::string_view other) {
   unsigned difference = one.size() == other.size() ? 0 : 1;
   for (std::size_t i = 0; i < one.size(); ++i) {

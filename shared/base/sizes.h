@@ -7,10 +7,10 @@
 
 namespace carillon {
 
-// How much an object holds, by what: nothing of it may grow without a bound.
+// The sizes of an object's containers, by name. Each must have a limit.
 using Sizes = std::vector<std::pair<std::string, std::size_t>>;
 
-// What a part of it holds goes by "part.what".
+// Adds the sizes of a part as "part.name".
 inline void add_sizes(Sizes& all, const std::string& part, const Sizes& sizes) {
   for (const auto& [what, size] : sizes) all.emplace_back(part + "." + what, size);
 }

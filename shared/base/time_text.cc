@@ -12,7 +12,7 @@ struct Unit {
   std::int64_t micros = 0;
 };
 
-// Largest first: the order in which a duration names them.
+// Largest first, the order within a duration.
 constexpr std::array kUnits{Unit{"d", 86'400'000'000}, Unit{"h", 3'600'000'000},
                             Unit{"m", 60'000'000},     Unit{"s", 1'000'000},
                             Unit{"ms", 1'000},         Unit{"us", 1}};
@@ -25,7 +25,7 @@ constexpr const char* kDurationExamples = "(write 500ms, 3s, 5m or 1h30m)";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The digits at the front, which are taken off; empty when there is none or they are too many.
+// Removes and returns the digits at the front; none if there are none or too many.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   std::int64_t number = 0;
   std::size_t length = 0;
@@ -41,7 +41,7 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
   return number;
 }
 
-// Exactly so many digits at the front, which are taken off; -1 when they are not there.
+// Removes and returns exactly this number of digits at the front; -1 if they are not there.
 int take_digits(std::string_view& text, std::size_t count) {
   if (text.size() < count) return -1;
   int number = 0;
@@ -76,7 +76,8 @@ void append_padded(std::string& text, std::int64_t number, int width) {
   while (count > 0) text += digits[static_cast<std::size_t>(--count)];
 }
 
-// ".25" as microseconds, taken off the front; 0 without a point, -1 when no digit follows it.
+// Removes ".25" from the front and returns it as microseconds; 0 without a point, -1 without a
+// digit after it.
 int take_fraction(std::string_view& text) {
   if (!take_char(text, ".,")) return 0;
   int micros = 0;
@@ -91,7 +92,7 @@ int take_fraction(std::string_view& text) {
   return micros;
 }
 
-// "Z" or "+08:00", taken off the front; what has to be subtracted to come to UTC.
+// Removes "Z" or "+08:00" from the front and returns the offset to subtract to get UTC.
 std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
   if (take_char(text, "Zz")) return std::chrono::minutes{0};
   const bool west = !text.empty() && text.front() == '-';
@@ -109,7 +110,7 @@ std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
 Result<Duration> parse_duration(std::string_view text) {
   const Error not_one = bad_duration(text, std::string{"not a duration "} + kDurationExamples);
   if (text.starts_with('-')) {
-    return bad_duration(text, std::string{"negative, a duration is not "} + kDurationExamples);
+    return bad_duration(text, std::string{"negative "} + kDurationExamples);
   }
   std::string_view left = text;
   std::int64_t total = 0;
@@ -132,7 +133,7 @@ Result<Duration> parse_duration(std::string_view text) {
     std::int64_t part = 0;
     if (__builtin_mul_overflow(*number, kUnits[next_unit].micros, &part) ||
         __builtin_add_overflow(total, part, &total)) {
-      return bad_duration(text, "too long for a duration, the most is 36600d");
+      return bad_duration(text, "too long for a duration, the maximum is 36600d");
     }
     ++next_unit;
   }
@@ -145,7 +146,7 @@ Result<Duration> parse_duration(std::string_view text) {
 std::string format_duration(Duration duration) {
   if (duration.count() == 0) return "0s";
   std::string text;
-  // Without its sign, so that the shortest of all durations has a text as well.
+  // Unsigned, so that the smallest duration also has a text.
   std::uint64_t left = static_cast<std::uint64_t>(duration.count());
   if (duration.count() < 0) {
     text += '-';
@@ -169,12 +170,12 @@ Result<WallTime> parse_time(std::string_view text) {
   const bool second_dash = take_char(left, "-");
   const int day = take_digits(left, 2);
   if (!dash || !second_dash || year < 0 || month < 0 || day < 0) {
-    return bad_time(text, "it does not begin with a date");
+    return bad_time(text, "it does not start with a date");
   }
   const std::chrono::year_month_day date{std::chrono::year{year},
                                          std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok()) return bad_time(text, "there is no such day");
+  if (!date.ok()) return bad_time(text, "this day does not exist");
   if (!take_char(left, "Tt ")) return bad_time(text, "no time of day follows the date");
   const int hour = take_digits(left, 2);
   const bool colon = take_char(left, ":");
@@ -185,10 +186,10 @@ Result<WallTime> parse_time(std::string_view text) {
     return bad_time(text, "hours, minutes and seconds are needed");
   }
   if (hour > 23 || minute > 59 || second > 60) {
-    return bad_time(text, "there is no such time of day");
+    return bad_time(text, "this time of day does not exist");
   }
   const int micros = take_fraction(left);
-  if (micros < 0) return bad_time(text, "digits must follow the point");
+  if (micros < 0) return bad_time(text, "digits must follow the decimal point");
   const auto offset = take_offset(left);
   if (!offset || !left.empty()) {
     return bad_time(text, "it must end with Z or an offset from UTC");

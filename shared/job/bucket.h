@@ -3,18 +3,18 @@
 #include <cstdint>
 #include <string_view>
 
-// Which part of a node group a job stands in, by its task id: the same on every machine and in
-// every version, since rows are stored by it.
+// The bucket of a job within its node group, by task id. It decides the partition of a split group.
+// It is the same on all machines and in all versions, because stored rows depend on it.
 namespace carillon {
 
 inline constexpr int kBuckets = 64;
-// A group has 1, 2, 4 … so many parts.
+// A group has 1, 2, 4 … up to this number of partitions.
 inline constexpr std::int32_t kPartsMax = kBuckets;
 
 // FNV-1a of the task id, modulo kBuckets.
 int bucket_of(std::string_view task_id);
 
-// Each part has a range of the buckets.
+// Each partition has a range of buckets.
 constexpr std::int32_t part_of_bucket(int bucket, std::int32_t parts) {
   return bucket * parts / kBuckets;
 }

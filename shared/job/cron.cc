@@ -10,8 +10,8 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
-// More than the local times of two instants can differ from their distance: zones are at most a
-// day and a bit apart.
+// Upper bound for the difference between local and absolute distance of two instants: zone offsets
+// differ by little more than a day.
 constexpr seconds kOffsetChangeMax = std::chrono::hours{48};
 
 }  // namespace
@@ -27,8 +27,8 @@ std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rul
 }
 
 // Within a span local time runs like UTC, so the next match there is the next fire. The rules
-// differ only where two spans meet: whether a span starts with the local times that the one before
-// has shown already, and whether a match in the gap between two spans counts.
+// differ only at the border of two spans: whether a span starts with local times that the previous
+// one already had, and whether a match in the gap between them counts.
 std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rule,
                                    ZoneSpan& span) const {
   rule = resolve(rule);
@@ -46,7 +46,7 @@ std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rul
     if (match && (span.is_last() || *match < span.local_end())) return span.to_instant(*match);
     if (span.is_last()) return std::nullopt;
     if (match && !repeats && *match - span.local_end() > kOffsetChangeMax) {
-      // Nothing matches before `match`, so the spans until shortly before it need no look.
+      // Nothing matches before `match`, so spans until shortly before it are skipped.
       from = span.to_instant(*match) - kOffsetChangeMax;
       span = zone.span_at(from);
       if (span.is_last() || *match < span.local_end()) return span.to_instant(*match);
@@ -60,7 +60,7 @@ std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rul
       return following.begin;
     }
     from = following.begin;
-    // As above, unless the next one shows once more what lies before `local`.
+    // As above, unless the next span repeats local times before `local`.
     if (match && !(repeats && goes_back)) {
       from = std::max(from, span.to_instant(*match) - kOffsetChangeMax);
     }
@@ -68,8 +68,8 @@ std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rul
   }
 }
 
-// A day whose local times one span shows, none of which the span before has shown, has a fire for
-// each time of day that matches.
+// A day within one span, none of whose local times the previous span had, has one fire for each
+// matching time of day.
 std::int64_t Cron::count(WallTime after, WallTime until, const Zone& zone, DstRule rule,
                          ZoneSpan& span, std::int64_t limit) const {
   constexpr seconds kDay = std::chrono::hours{24};
@@ -100,11 +100,11 @@ Status Cron::check_will_fire(WallTime after, const Zone& zone, DstRule rule) con
   const std::chrono::year_month_day today{std::chrono::floor<std::chrono::days>(now)};
   const int last_year = fields_.last_year();
   if (last_year < static_cast<int>(today.year())) {
-    return Error{ErrorCode::kInvalidArgument, "has no fire to come: its last year, " +
+    return Error{ErrorCode::kInvalidArgument, "has no future fire: its last year, " +
                                                   std::to_string(last_year) + ", has passed"};
   }
   return Error{ErrorCode::kInvalidArgument,
-               "has no fire to come: no date and time that it names is left in " + zone.name()};
+               "has no future fire: none of its dates and times is left in " + zone.name()};
 }
 
 }  // namespace carillon

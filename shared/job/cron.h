@@ -10,42 +10,42 @@
 #include "shared/job/cron_fields.h"
 #include "shared/job/zone.h"
 
-// A cron expression, Quartz (6 or 7 fields) or Unix (5 fields), and when it fires in a zone.
+// A cron expression, Quartz (6 or 7 fields) or Unix (5 fields), and its fires in a time zone.
 //
-// A fire is a whole second of the years 1970 to 2199, strictly later than the time it is asked
-// from. docs/guide/scheduling.md says what expressions mean and what the DST rules do.
+// A fire is a whole second of the years 1970 to 2199, strictly later than the given time.
+// docs/guide/scheduling.md defines the expressions and the DST rules.
 //
-// A plain value of some hundred bytes. It does not keep its text: errors after parse() leave it to
-// the caller to say which expression it was.
+// A plain value of some hundred bytes. It does not store its text: the caller adds the expression
+// to errors after parse().
 //
 // Thread: any.
 namespace carillon {
 
 class Cron {
  public:
-  // "cron '0 0 24 * * ?': hour 24 is out of range 0-23". Dates that never come (`30 2`) are refused
-  // too; whether any fire is still to come depends on the time: check_will_fire().
+  // Error example: "cron '0 0 24 * * ?': hour 24 is out of range 0-23". Dates that never exist (`30
+  // 2`) are errors. Whether a future fire exists depends on the time: check_will_fire().
   static Result<Cron> parse(std::string_view expression);
 
   // The first fire later than `after`.
   std::optional<WallTime> next(WallTime after, const Zone& zone, DstRule rule) const;
-  // The same, several times faster as long as fires stay in one span of the zone's offset. `span`
-  // belongs to the caller, starts out as ZoneSpan{} and must only be used with the same zone.
+  // The same, several times faster while fires are in one span of the zone's offset. `span` belongs
+  // to the caller, starts as ZoneSpan{}, and must be used with one zone only.
   std::optional<WallTime> next(WallTime after, const Zone& zone, DstRule rule,
                                ZoneSpan& span) const;
 
-  // How many fires lie after the one time, up to and including the other; `limit` at most. A day
-  // costs one search, but for those on which the zone's offset changes: there each fire does.
+  // The number of fires after `after`, up to and including `until`, at most `limit`. Costs one
+  // search per day, and one per fire on days with a change of the zone's offset.
   std::int64_t count(WallTime after, WallTime until, const Zone& zone, DstRule rule, ZoneSpan& span,
                      std::int64_t limit) const;
 
-  // Whether a clock on the wall that shows `local` shows a time of this expression.
+  // Whether the local time `local` matches.
   bool matches(LocalTime local) const { return fields_.first_at_or_after(local) == local; }
 
-  // An error that says why, when no fire comes after `after`.
+  // An error with the reason if there is no fire after `after`.
   Status check_will_fire(WallTime after, const Zone& zone, DstRule rule) const;
 
-  // What `auto` stands for with this expression; the other rules stand for themselves.
+  // The rule that `auto` means for this expression; other rules are returned unchanged.
   DstRule resolve(DstRule rule) const {
     if (rule != DstRule::kAuto) return rule;
     return fields_.every_hour_alike ? DstRule::kTwice : DstRule::kOnce;

@@ -16,7 +16,7 @@ static_assert(kFirstTime == local_days{std::chrono::year{kCronYearMin} / std::ch
 
 constexpr std::uint32_t bit(unsigned index) { return std::uint32_t{1} << index; }
 
-// The bits from `index` on. Indexes up to 32.
+// The bits from `index` on, for `index` up to 32.
 constexpr std::uint32_t from(unsigned index) { return index > 31 ? 0 : ~std::uint32_t{0} << index; }
 
 int first_of(std::uint64_t mask) { return std::countr_zero(mask); }
@@ -31,14 +31,14 @@ LocalTime midnight(int year, unsigned month, unsigned day) {
   return local_days{std::chrono::year{year} / static_cast<int>(month) / static_cast<int>(day)};
 }
 
-// A month as the day fields see it.
+// A month for the day fields.
 struct Month {
   unsigned length;         // 28 to 31
   unsigned first_weekday;  // of day 1, 0 is Sunday
 
   unsigned weekday_of(unsigned day) const { return (first_weekday + day - 1) % 7; }
 
-  // The weekday nearest to a day that exists, without leaving the month.
+  // The weekday (Monday to Friday) nearest to an existing day, within the month.
   unsigned nearest_weekday(unsigned day) const {
     constexpr unsigned kSunday = 0;
     constexpr unsigned kSaturday = 6;
@@ -47,12 +47,12 @@ struct Month {
     return day;
   }
 
-  // The days on which the weekdays of a mask fall.
+  // The days of a weekday mask.
   std::uint32_t days_on(std::uint8_t weekdays) const {
     constexpr std::uint64_t kEveryWeek = 1 | std::uint64_t{1} << 7 | std::uint64_t{1} << 14 |
                                          std::uint64_t{1} << 21 | std::uint64_t{1} << 28 |
                                          std::uint64_t{1} << 35;
-    // Bit 0 of the product is the Sunday on or before day 1, which belongs at bit 1.
+    // Bit 0 of the product is the Sunday on or before day 1, which must be at bit 1.
     return static_cast<std::uint32_t>((weekdays * kEveryWeek) >> first_weekday << 1);
   }
 };

@@ -51,8 +51,8 @@ std::string change_text(const ZoneSpan& later, local_days today) {
          " at " + clock_text(later.local_before(), today);
 }
 
-// The span that begins with a change of the clocks on this day, seen by the clocks before or after
-// the change; none on ordinary days.
+// The span that starts with a clock change on this day, by the clock before or after the change;
+// none on ordinary days.
 std::optional<ZoneSpan> change_on(local_days today, const ZoneSpan& span, const Zone& zone) {
   const auto is_today = [today](const ZoneSpan& later) {
     const auto touches = [today](LocalTime local) {
@@ -78,7 +78,7 @@ std::string dst_note(WallTime fire, const Zone& zone, const Cron& cron) {
   if (!change) return "";
 
   if (instant == change->begin && change->offset > change->offset_before && !cron.matches(local)) {
-    return "in place of a time skipped from " + clock_text(change->local_before(), today) + " to " +
+    return "replaces a time skipped from " + clock_text(change->local_before(), today) + " to " +
            clock_text(change->local_begin(), today);
   }
   std::string note = change_text(*change, today);

@@ -9,11 +9,11 @@
 // Thread: any.
 namespace carillon {
 
-// What a person should know about a fire on a day on which the clocks of the zone are changed:
+// A note on a fire on a day with a clock change of the zone:
 //   "clocks go forward 1 h at 02:00"                          another fire of such a day
 //   "first 02:30 of two, clocks go back 1 h at 03:00"         and "second 02:30 of two, ..."
-//   "in place of a time skipped from 02:00 to 03:00"          a fire at the end of a gap
-// Empty on any other day.
+//   "replaces a time skipped from 02:00 to 03:00"             a fire at the end of a gap
+// Empty on other days.
 std::string dst_note(WallTime fire, const Zone& zone, const Cron& cron);
 
 }  // namespace carillon

@@ -8,8 +8,8 @@
 #include "shared/base/utf8.h"
 #include "shared/job/cron_fields.h"
 
-// From text to CronFields. What each field may hold is a table; the operators of the day fields
-// have one function each.
+// Parses text to CronFields. A table has the values of each field; each operator of the day fields
+// has a function.
 namespace carillon {
 
 namespace {
@@ -27,11 +27,11 @@ enum class Names { kNone, kMonths, kWeekdays };
 
 struct FieldRule {
   const char* name;
-  int low;   // the lowest value, and what the first name stands for
+  int low;   // the lowest value, and the value of the first name
   int high;  // the highest value that may be written
-  int last;  // where * and a/n end: `high`, but for Sunday as 7
+  int last;  // the end of * and a/n: `high`, except for Sunday as 7
   int step_max;
-  bool wraps;      // ranges may run over the end
+  bool wraps;      // ranges may wrap around
   bool bare_step;  // /n is */n
   Names names;
 };
@@ -57,7 +57,7 @@ constexpr FieldRule kUnixDay = unix_rule(kDay);
 constexpr FieldRule kUnixMonth = unix_rule(kMonth);
 constexpr FieldRule kUnixWeekday{"day-of-week", 0, 7, 6, 7, false, false, Names::kWeekdays};
 
-// The values of a field: bit v - base for value v. Wide enough for the years.
+// The values of a field: bit v - base for value v. Wide enough for years.
 using Values = CronYears;
 
 Error refuse(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
@@ -83,7 +83,7 @@ bool is_digits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A number of any length; those beyond an int come out as the highest one.
+// A number of any length; too large ones become the maximum int.
 int to_int(std::string_view digits) {
   int value = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -141,7 +141,7 @@ Status add_plain(std::string_view item, const FieldRule& rule, int base, Values&
   int high = rule.last;
   if (body.empty() && !rule.bare_step) {
     return refuse(std::string{rule.name} + " " + quoted(item) +
-                  " has nothing before the /, write *" + std::string{item});
+                  " has nothing before the / (write *" + std::string{item});
   }
   if (!body.empty() && body != "*") {
     const std::size_t dash = body.find('-');
@@ -155,7 +155,7 @@ Status add_plain(std::string_view item, const FieldRule& rule, int base, Values&
   const int size = rule.last - rule.low + 1;
   if (high < low) {
     if (!rule.wraps) {
-      return refuse(std::string{rule.name} + " range " + quoted(body) + " runs backwards, and " +
+      return refuse(std::string{rule.name} + " range " + quoted(body) + " runs backwards; " +
                     (rule.bare_step ? "years" : "unix ranges") + " do not wrap");
     }
     high += size;
@@ -178,7 +178,7 @@ Status for_each_item(std::string_view field, const FieldRule& rule, Add add) {
     if (item.find('?') != std::string_view::npos) {
       return refuse(
           std::string{rule.name} + " " + quoted(field) +
-          " holds a '?', which may only stand alone in a day field of a quartz expression");
+          " contains a '?', which is allowed only alone in a day field of a quartz expression");
     }
     CARILLON_TRY(add(item));
     if (comma == std::string_view::npos) return {};
@@ -193,7 +193,7 @@ Result<Values> parse_plain(std::string_view field, const FieldRule& rule, int ba
   return values;
 }
 
-// L, L-n, LW, L-nW and nW. Leaves alone what is none of these.
+// L, L-n, LW, L-nW and nW. Ignores others.
 Result<bool> add_day_operator(std::string_view item, CronFields& fields) {
   const bool from_last = upper(item.front()) == 'L';
   const bool near_weekday = ends_in_letter(item, 'W');
@@ -233,7 +233,7 @@ Status parse_day(std::string_view field, const FieldRule& rule, bool quartz, Cro
   return {};
 }
 
-// L, nL and n#k. Leaves alone what is none of these.
+// L, nL and n#k. Ignores others.
 Result<bool> add_weekday_operator(std::string_view item, CronFields& fields) {
   const auto bit_of = [](int value) {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(value - kWeekday.low));
@@ -267,7 +267,7 @@ Status parse_weekday(std::string_view field, const FieldRule& rule, bool quartz,
     return add_plain(item, rule, quartz ? rule.low : 0, values);
   };
   CARILLON_TRY(for_each_item(field, rule, add));
-  // In unix expressions bit 7 is Sunday too.
+  // In Unix expressions bit 7 is also Sunday.
   fields.weekday_mask |= static_cast<std::uint8_t>((values[0] | values[0] >> 7) & 0x7F);
   return {};
 }
@@ -318,7 +318,7 @@ Result<CronFields> parse_quartz(const std::vector<std::string_view>& texts) {
   fields.year_mask = CARILLON_TRY(parse_plain(texts.size() > 6 ? texts[6] : "*", kYear, kYear.low));
   fields.every_hour_alike = is_every_hour_alike(texts[2]);
   if (any_day && any_weekday) {
-    return refuse("day-of-month and day-of-week are both '?', put a value or * into one of them");
+    return refuse("day-of-month and day-of-week are both '?' (put a value or * into one of them)");
   }
   if (!any_day && !any_weekday) {
     return refuse("neither day-of-month nor day-of-week is '?', " + with_question_mark(texts));
@@ -341,13 +341,13 @@ Result<std::string_view> expand_macro(std::string_view text) {
     if (equal_in_any_case(text, macro)) return expression;
   }
   if (equal_in_any_case(text, "@reboot")) {
-    return refuse("@reboot is no time; nothing is fired by the start of a machine");
+    return refuse("@reboot is not supported: the start of a machine does not fire jobs");
   }
   return refuse(
-      "no such macro, use one of @hourly @daily @midnight @weekly @monthly @yearly @annually");
+      "no such macro (use one of @hourly @daily @midnight @weekly @monthly @yearly @annually)");
 }
 
-// One more than the most that any dialect has, when there are more.
+// At most one more than the largest number of fields.
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> fields;
   fields.reserve(kFieldsMax + 1);

@@ -7,7 +7,7 @@
 
 namespace carillon {
 
-// Whether a node group or a client group can be called so. `field` is how the error names it.
+// Checks the name of a node group or client group. `field`: its name in the error.
 Status check_group_name(const std::string& field, std::string_view name);
 
 }  // namespace carillon

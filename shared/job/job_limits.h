@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-// What numbers of a job may be, beside those limits that programs of others need.
+// Limits of numbers in a job that other programs do not need.
 namespace carillon {
 
 inline constexpr int kRetriesMax = 10'000;
-inline constexpr std::int64_t kMisfiresMax = 1'000'000;  // of fire_all, made up for at once
+inline constexpr std::int64_t kMisfiresMax = 1'000'000;  // for fire_all, made up at one time
 
 }  // namespace carillon

@@ -47,7 +47,7 @@ Status check_count(const std::string& field, std::size_t count, std::size_t max)
                std::to_string(max));
 }
 
-// LOCAL@DOMAIN as it may stand in a mail's head, without quotes and comments.
+// LOCAL@DOMAIN as allowed in a mail header, without quotes and comments.
 bool is_mail_address(std::string_view text) {
   const std::size_t at = text.find('@');
   constexpr std::string_view kNever = " \t<>()[],;:\\\"";
@@ -56,7 +56,7 @@ bool is_mail_address(std::string_view text) {
          text.find_first_of(kNever) == std::string_view::npos;
 }
 
-// HOST[:PORT] of a URL, without a user; a port is 1 to 65535.
+// HOST[:PORT] of a URL, without a user; port 1 to 65535.
 bool is_host(std::string_view text) {
   const std::size_t colon = text.find(':', text.starts_with('[') ? text.find(']') : 0);
   const std::string_view host = text.substr(0, colon);
@@ -110,7 +110,7 @@ Status check_task_id(std::string_view task_id) {
   CARILLON_TRY(check_line("task_id", task_id, kTaskIdBytesMax));
   if (number_of_made_task_id(task_id).value_or(0) < kMadeTaskIdMin) return {};
   return wrong("task_id '" + std::string{task_id} +
-               "': 'job-' and a long number is kept for jobs without a chosen task id, choose "
+               "': 'job-' with a long number is reserved for jobs without a chosen task id, choose "
                "another");
 }
 
@@ -119,15 +119,14 @@ Status check_name(const std::string& field, std::string_view name, std::size_t m
   CARILLON_TRY(check_size(field, name.size(), max));
   if (name.find_first_not_of(kNameCharacters) == std::string_view::npos) return {};
   return wrong(field + " is " + shown(name) +
-               ", may hold letters, digits, dot, underscore and "
-               "hyphen only");
+               ", must have only letters, digits, dots, underscores and hyphens");
 }
 
 Status check_duration(const std::string& field, Duration value, Duration min) {
   if (value >= min && value <= kDurationMost) return {};
   const std::string least =
-      min == Duration{0} ? "more than nothing, and at most" : format_duration(min) + " to";
-  return wrong(field + " is " + format_duration(value) + ", must be " + least + " a hundred years");
+      min == Duration{0} ? "more than 0 and at most" : format_duration(min) + " to";
+  return wrong(field + " is " + format_duration(value) + ", must be " + least + " 100 years");
 }
 
 Status check_time(const std::string& field, WallTime time) {
@@ -137,7 +136,7 @@ Status check_time(const std::string& field, WallTime time) {
 
 Status check_absent(bool is_given, const std::string& field, const std::string& kind) {
   if (!is_given) return {};
-  return wrong(field + " does not go with " + kind);
+  return wrong(field + " cannot be combined with " + kind);
 }
 
 Status check_schedule(const Schedule& schedule) {
@@ -165,11 +164,12 @@ Status check_schedule(const Schedule& schedule) {
   return check_time("first", schedule.first.value_or(WallTime{}));
 }
 
-// What a program gets as one piece.
+// One argument of a program.
 Status check_argument(const std::string& field, std::size_t size) {
   if (size <= kArgumentBytesMax) return {};
-  return wrong(field + " has " + std::to_string(size) + " bytes, of which a program can be given " +
-               std::to_string(kArgumentBytesMax) + " in one piece (send it as payload or script)");
+  return wrong(field + " has " + std::to_string(size) +
+               " bytes, but one argument of a program can have at most " +
+               std::to_string(kArgumentBytesMax) + " bytes (send it as payload or script)");
 }
 
 Status check_command(const std::vector<std::string>& command) {
@@ -197,7 +197,7 @@ Status check_http(const HttpRequest& http) {
     return wrong("http.url is " + shown(http.url) + ", must start with http:// or https://");
   }
   if (http.url.find(' ') != std::string::npos) {
-    return wrong("http.url is " + shown(http.url) + ", must have no spaces (%20 stands for one)");
+    return wrong("http.url is " + shown(http.url) + ", must have no spaces (write %20)");
   }
   std::string_view host = http.url;
   host.remove_prefix(host.find("//") + 2);
@@ -225,17 +225,17 @@ Status check_script(const Run& run) {
     std::string known;
     for (const std::string_view usual : kScriptLanguages) known += " " + std::string{usual};
     return wrong("script.language is " + shown(run.script_language) + ", must be one of" + known +
-                 " (another interpreter can be run as a command)");
+                 " (run another interpreter as a command)");
   }
   return check_source(run);
 }
 
-// Of a script that an executor runs.
+// Checks a script for an executor.
 Status check_glue(const Run& run) {
   if (glue_type(run.script_language).empty()) {
     return wrong("script.language is " + shown(run.script_language) +
                  ", must be one of sh bash python python2 php node powershell groovy (executors "
-                 "run no others)");
+                 "support no others)");
   }
   return check_source(run);
 }
@@ -276,7 +276,7 @@ Status check_run(const Run& run, Dispatch dispatch) {
       CARILLON_TRY(check_argument("shell", run.shell.size()));
       return check_text("shell", run.shell, kArgumentBytesMax);
     case RunKind::kScript: {
-      // Where nothing is said, the job tracker decides by the group.
+      // By default the job tracker decides by the group.
       const bool may_be_glue = dispatch == Dispatch::kDefault && is_for_executors(run);
       return dispatch == Dispatch::kPush || may_be_glue ? check_glue(run) : check_script(run);
     }
@@ -286,7 +286,8 @@ Status check_run(const Run& run, Dispatch dispatch) {
   return wrong("run.kind is unknown");
 }
 
-// The environment has one place where two names of parameters may ask for it, and an end.
+// Parameters become environment variables: two names must not give the same variable, and the size
+// is limited.
 Status check_variables(const JobSpec& spec) {
   if (spec.run.kind == RunKind::kHandler) return {};
   std::map<std::string, std::string> params;
@@ -304,7 +305,7 @@ Status check_variables(const JobSpec& spec) {
 Status check_params(const JobSpec& spec) {
   CARILLON_TRY(check_count("params", spec.params.size(), kParamsMax));
   if (spec.run.kind == RunKind::kHttp && !spec.params.empty()) {
-    return wrong("params do not go with http (put them into its url, headers or body)");
+    return wrong("params cannot be combined with http (put them into its url, headers or body)");
   }
   std::size_t size = 0;
   for (const auto& [name, value] : spec.params) {
@@ -313,7 +314,7 @@ Status check_params(const JobSpec& spec) {
     CARILLON_TRY(check_text("params." + name, value, kCommandBytesMax));
     size += name.size() + value.size();
   }
-  // They become the run's environment, for which the system has such a limit.
+  // They become the run's environment, which the system limits.
   CARILLON_TRY(check_size("params", size, kCommandBytesMax));
   return check_variables(spec);
 }
@@ -321,15 +322,16 @@ Status check_params(const JobSpec& spec) {
 Status check_push(const JobSpec& spec) {
   if (spec.dispatch != Dispatch::kPush) {
     if (spec.push == Push{}) return {};
-    return wrong("route, block and addresses go with dispatch push only");
+    return wrong("route, block and addresses require dispatch push");
   }
   if (spec.run.kind != RunKind::kHandler && spec.run.kind != RunKind::kScript) {
     return wrong(
-        "executors run handlers and scripts only (dispatch push, route, block and addresses are "
-        "for them)");
+        "executors run only handlers and scripts (dispatch push, route, block and addresses apply "
+        "to executors)");
   }
   if (!spec.params.empty()) {
-    return wrong("params do not go with dispatch push (an executor takes one text: the payload)");
+    return wrong(
+        "params cannot be combined with dispatch push (an executor accepts one text: the payload)");
   }
   CARILLON_TRY(check_text("payload", spec.payload, kPayloadBytesMax));
   CARILLON_TRY(check_count("addresses", spec.push.addresses.size(), kAddressesMax));
@@ -348,24 +350,25 @@ Status check_alarm(const std::vector<std::string>& recipients) {
   std::set<std::string_view> given;
   for (const std::string& recipient : recipients) {
     if (recipient == kNoAlarm)
-      return wrong("alarm 'none' stands by itself, give it alone or leave it out");
+      return wrong(
+          "alarm 'none' cannot be combined with recipients (give it alone, or leave it out)");
     CARILLON_TRY(check_alarm_recipient(recipient));
     if (!given.insert(recipient).second)
-      return wrong("alarm recipient " + shown(recipient) + " is given twice, give it once");
+      return wrong("alarm recipient " + shown(recipient) + " is given twice (give it once)");
   }
   return {};
 }
 
-// The run of an http request has no stdin: what the payload has no place in would be lost.
+// An http run has no stdin: a payload must fit its body.
 Status check_payload(const JobSpec& spec) {
   CARILLON_TRY(check_size("payload", spec.payload.size(), kPayloadBytesMax));
   if (spec.run.kind != RunKind::kHttp || spec.payload.empty()) return {};
   const HttpRequest& http = spec.run.http;
   if (!http.body.empty()) {
-    return wrong("payload does not go with an http.body (it would be the body; give one)");
+    return wrong("payload cannot be combined with http.body (both are the body; give one)");
   }
   if (http.method != "GET" && http.method != "HEAD") return {};
-  return wrong("payload does not go with http " + http.method +
+  return wrong("payload cannot be combined with http " + http.method +
                " (choose a method that sends a body, like POST)");
 }
 
@@ -384,24 +387,24 @@ Status check_retries(const RetryPolicy& retries) {
 Status check_misfire(const Misfire& misfire, ScheduleKind kind) {
   const bool is_missed_never = kind == ScheduleKind::kNow || kind == ScheduleKind::kManual;
   CARILLON_TRY(check_absent(is_missed_never && misfire != Misfire{}, "misfire",
-                            word_of(kind) + ", which has no time to be missed (leave it out)"));
+                            word_of(kind) + ", which cannot be missed (leave it out)"));
   CARILLON_TRY(check_range("misfire.max", misfire.max, 1, kMisfiresMax));
   CARILLON_TRY(check_duration("misfire.window", misfire.window, Duration{0}));
   return check_duration("misfire.threshold", misfire.threshold, Duration{0});
 }
 
-// What two fields say differently would be kept by one of them only.
+// Rejects fields that contradict each other.
 Status check_overlap(const JobSpec& spec) {
   const bool keeps_newest =
       spec.overlap == Overlap::kQueueOne || spec.overlap == Overlap::kCancelRunning;
   if (keeps_newest && spec.misfire.policy == MisfirePolicy::kFireAll) {
     return wrong(
-        "misfire.policy fire_all does not go with overlap queue_one or cancel_running, of which "
-        "only the newest fire runs (choose fire_once, or overlap queue)");
+        "misfire.policy fire_all cannot be combined with overlap queue_one or cancel_running, "
+        "which run only the newest fire (choose fire_once, or overlap queue)");
   }
   const ScheduleKind kind = spec.schedule.kind;
   const bool fires_once = kind == ScheduleKind::kNow || kind == ScheduleKind::kAt;
-  // What is pushed has that of its block.
+  // A pushed job has the overlap rule of its block strategy.
   const bool is_given = spec.overlap != Overlap::kSkip && spec.dispatch != Dispatch::kPush;
   return check_absent(fires_once && is_given, "overlap",
                       word_of(kind) + ", which fires once (leave it out)");
@@ -410,13 +413,14 @@ Status check_overlap(const JobSpec& spec) {
 Status check_feedback(const JobSpec& spec) {
   if (spec.client_group.empty()) {
     if (!spec.need_feedback) return {};
-    return wrong("need_feedback is given, but no client_group (whose clients are to be told?)");
+    return wrong(
+        "need_feedback is given without client_group (name the client group that gets the "
+        "feedback)");
   }
   CARILLON_TRY(check_group_name("client_group", spec.client_group));
   if (spec.need_feedback) return {};
   return wrong(
-      "client_group is given, but not need_feedback (give both and its clients are told, or leave "
-      "it out)");
+      "client_group is given without need_feedback (give both to get feedback, or leave it out)");
 }
 
 Status check_children(const std::vector<Child>& children) {
@@ -428,7 +432,7 @@ Status check_children(const std::vector<Child>& children) {
     CARILLON_TRY(check_line("the task_id of a child", child.task_id, kTaskIdBytesMax));
     if (given.emplace(child.group, child.task_id).second) continue;
     return wrong("child " + shown(child.group + "/" + child.task_id) +
-                 " is given twice, give it once");
+                 " is given twice (give it once)");
   }
   return {};
 }

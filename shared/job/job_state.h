@@ -2,33 +2,33 @@
 
 #include <optional>
 
-// The life of a job: which events may meet it in which state, and what it becomes. Everything else
-// (SQL, documentation, pages) follows this table.
+// The state machine of a job: the allowed events in each state, and the next state. SQL,
+// documentation and pages follow this table.
 namespace carillon {
 
 enum class JobState : int {
-  kDelayed,    // one-shot, due later than the pre-generation horizon
+  kDelayed,    // one-shot, due after the pre-generation horizon
   kSuspended,  // one-shot, held until it is resumed
-  kWaiting,    // in its group's executable table: due, or due soon
+  kWaiting,    // in its group's executable table: due now or soon
   kExecuting,  // claimed for a task tracker
   kEnded,      // has its final row in the log
 };
 
 enum class JobEvent : int {
-  kPromote,  // its time has come near
+  kPromote,  // it is due soon
   kSuspend,
   kResume,
   kClaim,
   kGiveBack,  // claimed, but never started
   kSucceed,
-  kFail,        // for good, or with no retries left
+  kFail,        // permanently, or without retries left
   kRetry,       // failed, with retries left
-  kLater,       // asked to be run again later
+  kLater,       // asked to run again later
   kLose,        // its worker died
-  kQuarantine,  // its worker died, as those of the runs before: it is held until it is resumed
+  kQuarantine,  // its worker died again and again; held until it is resumed
   kCancel,
   kExpire,  // its start deadline passed
-  kMiss,    // its time came while no job tracker ran, and its policy is not to run it then
+  kMiss,    // it was due while no job tracker ran, and its policy is not to run it then
   kSkip,    // its definition's previous run had not ended
 };
 
@@ -90,14 +90,14 @@ constexpr std::optional<JobState> next(JobState state, JobEvent event) {
   return std::nullopt;
 }
 
-// The sentences that matter.
-static_assert(!next(JobState::kEnded, JobEvent::kClaim), "a job that has ended never runs again");
+// The most important properties.
+static_assert(!next(JobState::kEnded, JobEvent::kClaim), "an ended job never runs again");
 static_assert(!next(JobState::kSuspended, JobEvent::kClaim), "a suspended job never fires");
 static_assert(!next(JobState::kExecuting, JobEvent::kClaim),
-              "a job that executes is not handed out twice");
+              "an executing job is not handed out twice");
 static_assert(next(JobState::kExecuting, JobEvent::kLose) == JobState::kWaiting,
               "a lost run runs again");
 static_assert(next(JobState::kExecuting, JobEvent::kQuarantine) == JobState::kSuspended,
-              "a job in quarantine does not fire, and is not lost");
+              "a job in quarantine does not fire and is not lost");
 
 }  // namespace carillon

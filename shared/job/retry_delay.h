@@ -5,9 +5,9 @@
 
 namespace carillon {
 
-// How long to wait before the retry that follows the given number of failures (1 after the first).
-// Exponential: base doubled with each failure, at most cap. Jitter changes it by up to that share,
-// either way.
+// The delay before the retry after the given number of failures (1 after the first). Exponential:
+// base, doubled after each failure, at most cap. Jitter changes it by up to this share in either
+// direction.
 Duration retry_delay(const RetryPolicy& policy, int failures, Random& random);
 
 }  // namespace carillon

@@ -69,7 +69,7 @@ Result<CompiledSchedule> CompiledSchedule::compile(const Schedule& schedule, Wal
       return compiled;
     case ScheduleKind::kCron: {
       if (schedule.tz.empty()) {
-        return refuse("cron '" + schedule.cron + "' has no time zone, set tz to one like UTC");
+        return refuse("cron '" + schedule.cron + "' has no time zone, set tz to one, like UTC");
       }
       const Cron cron = CARILLON_TRY(Cron::parse(schedule.cron));
       const Zone zone = CARILLON_TRY(Zone::load(schedule.tz));
@@ -81,7 +81,7 @@ Result<CompiledSchedule> CompiledSchedule::compile(const Schedule& schedule, Wal
     }
   }
   return refuse("schedule kind " + std::to_string(static_cast<int>(schedule.kind)) +
-                " is none that this version knows");
+                " is unknown to this version");
 }
 
 std::optional<WallTime> CompiledSchedule::first_fire(WallTime submitted) {
@@ -119,7 +119,7 @@ std::optional<WallTime> CompiledSchedule::next_after_end(WallTime end) {
 }
 
 std::int64_t CompiledSchedule::count_fires(WallTime after, WallTime until, std::int64_t limit) {
-  CARILLON_ASSERT(limit >= 0, "a count of fires has a limit");
+  CARILLON_ASSERT(limit >= 0, "the limit is not negative");
   if (kind_ == ScheduleKind::kEvery) {
     const auto up_to = [&](WallTime time) -> std::int64_t {
       return time < first_ ? 0 : (std::min(time, kFireEnd - Duration{1}) - first_) / interval_ + 1;

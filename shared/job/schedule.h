@@ -9,48 +9,48 @@
 #include "carillon/time.h"
 #include "shared/job/cron.h"
 
-// The fires of a Schedule, ready to be asked for.
+// The fires of a Schedule.
 //
-// A schedule has a grid of fires that does not depend on when its runs start or end; only
-// kFixedDelay counts from the end of the last run. How many runs `count` allows is the caller's
-// business: it counts runs, not fires. All answers lie before the year 2200.
+// A schedule has a grid of fires that does not depend on starts and ends of runs; only kFixedDelay
+// counts from the end of the last run. The caller limits the runs by `count`, which counts runs,
+// not fires. All results are before the year 2200.
 //
-// A plain value of about 240 bytes. Asking moves a cached span of the zone, so the calls that look
-// for fires are not const and one object must not be asked by two threads at once.
+// A plain value of about 240 bytes. Searches move a cached span of the zone, so they are not const,
+// and one object must not be used by two threads at once.
 //
-// Thread: the owner's only.
+// Thread: the owner's.
 namespace carillon {
 
-// Shorter intervals are refused: no run could keep up, and the outside counts in milliseconds.
+// Shorter intervals are rejected: no run could keep up, and the API uses milliseconds.
 inline constexpr Duration kIntervalMin = std::chrono::milliseconds{1};
 inline constexpr Duration kIntervalMax = std::chrono::hours{24 * 366 * 100};
 
-// The word that stands for it in flags, JSON and answers: "fixed_delay".
+// The word for it in flags, JSON and answers: "fixed_delay".
 std::string word_of(ScheduleKind kind);
 
 class CompiledSchedule {
  public:
-  // `submitted` is where kNow fires and where kEvery and kFixedDelay start when they name no first
-  // time. Refused: a wrong expression, zone or interval, and a cron that has no fire to come after
-  // `submitted`. Requires: the zone of a kCron has been resolved.
+  // `submitted`: the fire of kNow, and the start of kEvery and kFixedDelay without a first time.
+  // Errors: an invalid expression, zone or interval, and a cron without a fire after `submitted`.
+  // Requires: the zone of a kCron was resolved.
   static Result<CompiledSchedule> compile(const Schedule& schedule, WallTime submitted);
 
   ScheduleKind kind() const { return kind_; }
 
-  // The first fire of a job submitted at `submitted`: for kEvery the first point of its grid at or
-  // after it (a job without a first time fires at once). None for kManual.
+  // The first fire of a job submitted at `submitted`. For kEvery it is the first point of its grid
+  // at or after `submitted`; without a first time it is `submitted`. None for kManual.
   std::optional<WallTime> first_fire(WallTime submitted);
 
   // The first fire of the grid later than `after`. kNow, kAt and kFixedDelay have one fire in their
   // grid, kManual none.
   std::optional<WallTime> next_fire(WallTime after);
 
-  // When the next run starts after the last one has ended: `end` plus the interval for kFixedDelay,
-  // the next fire of the grid for all others.
+  // The start of the next run after a run that ended at `end`: `end` plus the interval for
+  // kFixedDelay, the next fire of the grid for others.
   std::optional<WallTime> next_after_end(WallTime end);
 
-  // How many fires lie after the one time, up to and including the other; `limit` at most. Takes no
-  // time for kEvery, for kCron about a next_fire() a day (Cron::count()).
+  // The number of fires after `after`, up to and including `until`, at most `limit`. Constant time
+  // for kEvery; about one next_fire() per day for kCron (Cron::count()).
   std::int64_t count_fires(WallTime after, WallTime until, std::int64_t limit);
 
  private:

@@ -21,8 +21,8 @@ using std::chrono::sys_seconds;
 
 constexpr std::size_t kZoneNameBytesMax = 64;
 
-// cctz's zone is a handle to data that is never freed; keeping it as a plain pointer keeps cctz's
-// headers out of ours.
+// cctz's zone is a handle to data that is never freed; storing it as a pointer keeps cctz's headers
+// private.
 static_assert(sizeof(cctz::time_zone) == sizeof(const void*));
 static_assert(std::is_trivially_copyable_v<cctz::time_zone>);
 
@@ -40,7 +40,7 @@ bool is_zone_name(std::string_view name) {
   };
   if (name.empty() || name.size() > kZoneNameBytesMax || name.front() == '/') return false;
   if (!std::all_of(name.begin(), name.end(), allowed)) return false;
-  // These name whatever the machine is set to, or count leap seconds.
+  // These names depend on the machine's setting, or count leap seconds.
   return name != "localtime" && name != "posixrules" && !name.starts_with("posix/") &&
          !name.starts_with("right/");
 }
@@ -68,7 +68,7 @@ Result<Zone> Zone::load(std::string_view name) {
     return Error{ErrorCode::kInvalidArgument,
                  "time zone '" + std::string{first_bytes(name, kZoneNameBytesMax)} +
                      "' is not in this machine's time zone database; use a name like "
-                     "Europe/Berlin, written exactly so"};
+                     "Europe/Berlin, in this exact spelling"};
   }
   return Zone{to_handle(zone)};
 }
@@ -92,7 +92,7 @@ ZoneSpan Zone::span_at(sys_seconds instant) const {
       break;
     }
   }
-  // prev_transition() looks strictly before its argument.
+  // prev_transition() searches strictly before its argument.
   for (sys_seconds at = instant + seconds{1}; zone.prev_transition(at, &change);) {
     at = sys_seconds{since_epoch(change.to) - offset};
     if (change.from != change.to) {
@@ -131,7 +131,7 @@ std::string local_zone_name(const std::filesystem::path& etc) {
 
 Result<Zone> local_zone(const Environment& environment) {
   std::string name = environment.get("TZ").value_or("");
-  if (name.starts_with(':')) name.erase(0, 1);  // As POSIX has it before a name.
+  if (name.starts_with(':')) name.erase(0, 1);  // POSIX allows it before a name.
   if (name.empty() || name == "/etc/localtime") return Zone::load(local_zone_name());
   Result<Zone> zone = Zone::load(name);
   return zone.ok() ? zone : zone.error().with_context("TZ");

@@ -8,22 +8,22 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// A time zone of the system's IANA database, and the arithmetic between instants and local times.
+// A time zone of the system's IANA database, and conversions between instants and local times.
 //
-// The database is read through cctz, whose types stay in zone.cc. cctz keeps every zone that was
-// ever loaded until the process ends, so a Zone is one pointer and copies are free; a newer
-// database on disk is seen after a restart.
+// cctz reads the database; its types stay in zone.cc. cctz keeps each loaded zone until the process
+// ends, so a Zone is one pointer, and copies are cheap. A newer database on disk is used after a
+// restart.
 //
 // Thread: any.
 namespace carillon {
 
 class Environment;
 
-// What a clock on the wall shows: seconds since 1970-01-01 00:00 in some zone.
+// A local time: seconds since 1970-01-01 00:00 in some zone.
 using LocalTime = std::chrono::local_seconds;
 
-// A stretch of time in which a zone keeps one offset from UTC. The default holds no instant, so it
-// serves as an empty cache.
+// A time span with one offset from UTC. The default contains no instant and serves as an empty
+// cache.
 struct ZoneSpan {
   std::chrono::sys_seconds begin{};      // the first instant
   std::chrono::sys_seconds end{};        // the first instant after it
@@ -31,7 +31,7 @@ struct ZoneSpan {
   std::chrono::seconds offset_before{};  // the offset that ended at `begin`
   bool operator==(const ZoneSpan&) const = default;
 
-  // Where a zone's first span begins and its last one ends.
+  // The start of a zone's first span and the end of its last one.
   static constexpr std::chrono::seconds kOpen{std::int64_t{1} << 60};
 
   bool holds(std::chrono::sys_seconds instant) const { return begin <= instant && instant < end; }
@@ -44,15 +44,15 @@ struct ZoneSpan {
   }
   LocalTime local_begin() const { return to_local(begin); }
   LocalTime local_end() const { return to_local(end); }
-  // What the clocks showed at `begin` before they were changed. Later than local_begin() when they
-  // went back: the local times between the two are repeated. Earlier when they went forward: the
-  // local times between the two do not exist.
+  // The local time at `begin` before the change. If it is later than local_begin(), the clocks went
+  // back: local times between the two occur twice. If it is earlier, they went forward: local times
+  // between the two do not exist.
   LocalTime local_before() const { return LocalTime{begin.time_since_epoch() + offset_before}; }
 };
 
 enum class LocalKind { kUnique, kSkipped, kRepeated };
 
-// The instants at which the clocks of a zone show one local time.
+// The instants of one local time in a zone.
 struct LocalLookup {
   LocalKind kind = LocalKind::kUnique;
   std::chrono::sys_seconds first{};   // kRepeated: the earlier one; kSkipped: when the gap ends
@@ -61,13 +61,13 @@ struct LocalLookup {
 
 class Zone {
  public:
-  // By its name in the database, "Europe/Berlin" or "UTC", upper and lower case as written there.
-  // Paths, POSIX rules ("CET-1CEST") and names that depend on the machine are refused.
+  // By its name in the database, like "Europe/Berlin" or "UTC", case-sensitive. Errors: paths,
+  // POSIX rules ("CET-1CEST") and names that depend on the machine.
   static Result<Zone> load(std::string_view name);
   static Zone utc();
 
   std::string name() const;
-  // The span around an instant. Changes of the abbreviation alone do not end a span.
+  // The span around an instant. A change of only the abbreviation does not end a span.
   ZoneSpan span_at(std::chrono::sys_seconds instant) const;
   LocalTime to_local(std::chrono::sys_seconds instant) const;
   LocalLookup lookup(LocalTime local) const;
@@ -80,10 +80,10 @@ class Zone {
   const void* handle_;
 };
 
-// The name of the zone that this machine keeps: what `etc`/localtime links to, else what
-// `etc`/timezone says, else "UTC".
+// The name of this machine's zone: the target of `etc`/localtime, else the content of
+// `etc`/timezone, else "UTC".
 std::string local_zone_name(const std::filesystem::path& etc = "/etc");
-// The zone that the clock on this user's wall keeps: TZ, else this machine's.
+// The zone of this user: TZ, else this machine's.
 Result<Zone> local_zone(const Environment& environment);
 
 }  // namespace carillon

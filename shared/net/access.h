@@ -4,12 +4,12 @@
 
 namespace carillon::net {
 
-// How the two ends of a connection know that they may talk to each other. Nothing set: on loopback
-// a token in a file that only this user can read, elsewhere nothing works.
+// Access control of a connection. With no member set, on loopback, both ends use a token in a file
+// that only this user can read; other addresses need keys, a token file, or `insecure`.
 struct Access {
   std::string keys{};        // folder of CURVE keys, see make_keys()
-  std::string token_file{};  // a client's: instead of the file that belongs to the port
-  bool insecure = false;     // whoever can connect may do everything
+  std::string token_file{};  // for a client: used instead of the file for the port
+  bool insecure = false;     // every program that connects may do everything
 
   bool operator==(const Access&) const = default;
 };

@@ -6,30 +6,30 @@
 
 #include "carillon/result.h"
 
-// Messages to people: by mail, or by a POST to a URL.
+// Sends messages to people: by mail, or by a POST to a URL.
 //
 // Thread: the event loop that the courier was opened on.
 namespace carillon::net {
 
 struct Delivery {
-  std::uint64_t id = 0;   // the caller's own; a mail's Message-ID tells it
-  std::string to{};       // a mail address, or a URL of http or https
-  std::string subject{};  // of a mail
-  std::string body{};     // UTF-8: plain text of a mail, JSON for a URL
+  std::uint64_t id = 0;   // chosen by the caller; a mail's Message-ID contains it
+  std::string to{};       // a mail address, or an http or https URL
+  std::string subject{};  // for mail
+  std::string body{};     // UTF-8: plain text for mail, JSON for a URL
 };
 
 class Courier {
  public:
-  // Ok: a mail server has taken it, or the URL was answered with a status from 200 to 299.
+  // Success: a mail server accepted it, or the URL answered with a status from 200 to 299.
   using OnDelivered = std::function<void(std::uint64_t id, const Status& status)>;
 
   virtual ~Courier() = default;
-  // None: nobody hears of what is under way any more.
+  // No receiver: results of deliveries in progress are dropped.
   virtual void set_receiver(OnDelivered receiver) = 0;
-  // Whether there is a mail server to give mails to.
+  // Whether a mail server is configured.
   virtual bool takes_mail() const = 0;
-  // Each that is taken has one outcome, which comes later. False: too many are under way, and this
-  // one was not taken.
+  // Each accepted delivery gets one result later. False: too many deliveries are in progress, and
+  // this one was not accepted.
   virtual bool send(Delivery delivery) = 0;
 };
 

@@ -32,9 +32,9 @@ Error malformed(std::string_view text, const std::string& example) {
   const std::string_view port = text.substr(text.rfind(':') + 1);
   const bool is_number =
       !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos;
-  return {ErrorCode::kInvalidArgument, "'" + std::string{text} +
-                                           "' is not an address, must look like " + example +
-                                           (is_number ? " (HOST:PORT, a port is 0 to 65535)" : "")};
+  return {ErrorCode::kInvalidArgument,
+          "'" + std::string{text} + "' is not an address, must look like " + example +
+              (is_number ? " (HOST:PORT with a port of 0 to 65535)" : "")};
 }
 
 }  // namespace

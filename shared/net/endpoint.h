@@ -8,7 +8,7 @@
 
 namespace carillon::net {
 
-// Where to listen or to connect.
+// An address to listen on or to connect to.
 struct Endpoint {
   std::string host{};  // an address, a name, or * for all addresses; IPv6 without brackets
   std::uint16_t port = 0;
@@ -17,7 +17,7 @@ struct Endpoint {
   std::string host_port() const;
   // "tcp://127.0.0.1:35001".
   std::string text() const { return "tcp://" + host_port(); }
-  // Only processes of this machine can be at the other end.
+  // Only processes of this machine can connect.
   bool is_loopback() const;
   bool is_ipv6() const { return host.find(':') != std::string::npos; }
 
@@ -30,7 +30,7 @@ Result<Endpoint> parse_endpoint(std::string_view text);
 // From "HOST:PORT".
 Result<Endpoint> parse_host_port(std::string_view text);
 
-// Whether it is of the form of parse_endpoint(); for settings, see Option::check.
+// Succeeds if parse_endpoint() does; for settings, see Option::check.
 Status check_endpoint(const std::string& text);
 
 }  // namespace carillon::net

@@ -11,17 +11,16 @@ namespace carillon::net {
 struct HttpUrl {
   std::string scheme{};  // "http" or "https"
   std::string host{};    // IPv6 without brackets
-  std::string port{};    // empty: the scheme's own
-  std::string path{};    // "/PATH", without a slash at its end; empty: none
+  std::string port{};    // empty: the scheme's default
+  std::string path{};    // "/PATH", without a trailing slash; empty: none
 
-  // The port, also where the scheme gives it.
+  // The port, or the scheme's default.
   std::string port_or_default() const;
-  // "http://HOST:PORT", the port always named.
+  // "http://HOST:PORT", always with the port.
   std::string server() const;
 };
 
-// kInvalidArgument: it is none. Whoever calls says of what.
-// Thread: any.
+// Error: kInvalidArgument; the caller adds the context. Thread: any.
 Result<HttpUrl> parse_http_url(std::string_view text);
 
 }  // namespace carillon::net

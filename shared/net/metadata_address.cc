@@ -21,7 +21,7 @@ bool is_metadata_v4(std::uint32_t address) {
 bool is_metadata_v6(const in6_addr& address) {
   constexpr std::array<std::uint8_t, 16> kAmazon{0xFD, 0x00, 0x0E, 0xC2, 0, 0, 0,    0,
                                                  0,    0,    0,    0,    0, 0, 0x02, 0x54};
-  // What stands before an address of version 4: mapped, compatible, and of NAT64 and 6to4 gateways.
+  // Prefixes of embedded IPv4 addresses: mapped, compatible, NAT64 and 6to4.
   constexpr std::array<std::uint8_t, 12> kNat64{0x00, 0x64, 0xFF, 0x9B};
   constexpr std::array<std::uint8_t, 2> k6to4{0x20, 0x02};
   const auto* const bytes = static_cast<const std::uint8_t*>(address.s6_addr);

@@ -4,9 +4,9 @@
 
 namespace carillon::net {
 
-// Whether clouds tell each machine its secrets at this address: a link-local one (169.254.0.0/16,
-// fe80::/10), or one of those that some clouds have elsewhere; also as IPv6 embeds one of
-// version 4. No executor is there. A host name is none: what it resolves to may be.
+// Whether clouds may provide a machine's secrets at this address: a link-local address
+// (169.254.0.0/16, fe80::/10), or a known address elsewhere; also IPv4 embedded in IPv6. No
+// executor has such an address. A host name is not checked: the address that it resolves to is.
 //
 // Thread: any.
 bool is_metadata_address(std::string_view host);

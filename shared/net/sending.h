@@ -7,11 +7,11 @@
 
 #include "carillon/time.h"
 
-// What a sender may still prevent of posts that it has given to a poster.
+// Lets a sender prevent requests from being sent after it passed them to a poster.
 namespace carillon::net {
 
-// Until when the posts of a sender may begin to go out; at first, whenever they can. A process that
-// stood still finds it over before it sends anything, as the poster looks right before it writes.
+// The time until which a sender's requests may be sent; at first without limit. The poster checks
+// it immediately before each write, so a process that stalled sends nothing after its lease.
 //
 // Thread: the sender's; is_held() any.
 class SendLease {
@@ -19,7 +19,7 @@ class SendLease {
   void hold_until(SteadyTime time) {
     if (!is_over_) until_ = time;
   }
-  // For good.
+  // Permanently.
   void end() {
     is_over_ = true;
     until_ = SteadyTime::min();
@@ -32,8 +32,8 @@ class SendLease {
   std::atomic<SteadyTime> until_{SteadyTime::max()};
 };
 
-// Of one post, whether it has begun to go out. Either its sender recalls it, or the poster begins
-// it: never both, whenever they do; and from `until` on it does not begin.
+// The state of one request: either its sender recalls it or the poster starts to send it, never
+// both. After `until` it is not sent.
 //
 // Thread: any.
 class Sending {
@@ -41,7 +41,7 @@ class Sending {
   explicit Sending(std::shared_ptr<const SendLease> lease, SteadyTime until = SteadyTime::max())
       : lease_(std::move(lease)), until_(until) {}
 
-  // True: not one byte of it went out, nor ever will.
+  // True: no byte of it was or will be sent.
   bool recall() {
     State before = State::kWaits;
     return state_.compare_exchange_strong(before, State::kRecalled) || before == State::kRecalled;
@@ -49,12 +49,12 @@ class Sending {
 
   // For the poster.
   bool may_begin(SteadyTime now) const { return state_.load() == State::kWaits && is_in_time(now); }
-  // False: it must not go out.
+  // False: it must not be sent.
   bool begin(SteadyTime now) {
     State before = State::kWaits;
     return is_in_time(now) && state_.compare_exchange_strong(before, State::kBegun);
   }
-  // Nothing of it went out after all.
+  // Nothing was sent after all.
   void put_back() { state_ = State::kWaits; }
 
  private:

@@ -6,13 +6,13 @@
 
 #include "carillon/result.h"
 
-// Frames between a job tracker and those who talk to it. A frame arrives whole or not at all; it
-// may be lost when a connection breaks, or come again; frames between two peers keep their order.
+// Frames between a job tracker and its clients. A frame arrives completely or not at all. It may be
+// lost when a connection breaks, or arrive twice. Frames between two peers keep their order.
 //
 // Thread: the event loop that the transport was opened on.
 namespace carillon::net {
 
-// Whoever is at the other end of one connection of a server; means nothing after it is gone.
+// The other end of one connection of a server; invalid after the disconnect.
 using Peer = std::string;
 
 class ServerReceiver {
@@ -25,9 +25,9 @@ class ServerTransport {
  public:
   virtual ~ServerTransport() = default;
   virtual void set_receiver(ServerReceiver* receiver) = 0;
-  // kNotFound: the peer is gone. kLimit: it does not read what it is sent.
+  // Errors: kNotFound if the peer has disconnected. kLimit if it does not read its messages.
   virtual Status send(const Peer& peer, std::string frame) = 0;
-  // Where it listens, with the port that was taken: "tcp://127.0.0.1:35001".
+  // Its address, with the actual port: "tcp://127.0.0.1:35001".
   virtual std::string endpoint() const = 0;
 };
 
@@ -36,16 +36,17 @@ class ClientReceiver {
   virtual ~ClientReceiver() = default;
   virtual void on_frame(std::string_view frame) = 0;
   virtual void on_connected() = 0;
-  // `reason` is for a person: refused, closed, access denied.
+  // `reason`: text for people: refused, closed, access denied.
   virtual void on_disconnected(const std::string& reason) = 0;
 };
 
-// Connects, and connects again for as long as it lives.
+// Connects, and reconnects during its lifetime.
 class ClientTransport {
  public:
   virtual ~ClientTransport() = default;
   virtual void set_receiver(ClientReceiver* receiver) = 0;
-  // kUnavailable: not connected; nothing is queued for later. kLimit: the other side does not read.
+  // Errors: kUnavailable if it is not connected; nothing is queued. kLimit if the server does not
+  // read.
   virtual Status send(std::string frame) = 0;
   virtual bool is_connected() const = 0;
 };

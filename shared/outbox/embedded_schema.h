@@ -5,7 +5,7 @@
 
 namespace carillon::outbox {
 
-// The files of schema/outbox/ in order, as they were when this was built.
+// The files of schema/outbox/ in order, compiled into the program.
 std::span<const std::string_view> migrations();
 
 }  // namespace carillon::outbox

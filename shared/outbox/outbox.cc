@@ -15,11 +15,11 @@ namespace carillon::outbox {
 namespace {
 
 constexpr std::string_view kEnding = ".db";
-// A slot keeps its group among its addresses, none of which looks like that.
+// A slot stores its group among its addresses, with this prefix, which no address has.
 constexpr std::string_view kGroup = "group:";
 constexpr std::int64_t kAnyId = std::numeric_limits<std::int64_t>::max();
 
-// The number in "17.db"; nothing for any other name.
+// The number in "17.db"; none for other names.
 std::optional<int> slot_number(const std::string& name) {
   if (!name.ends_with(kEnding)) return std::nullopt;
   int number = 0;
@@ -31,7 +31,7 @@ std::optional<int> slot_number(const std::string& name) {
   return number;
 }
 
-// One spelling for all that are the same place without asking anybody.
+// One spelling for addresses that are known to be the same.
 std::string usual_spelling(const std::string& address) {
   constexpr std::string_view kLocalhost = "//localhost";
   std::string usual = lower_ascii(address);
@@ -82,8 +82,7 @@ std::vector<int> slots_in(const std::string& folder) {
     }
   }
   if (failed && failed != std::errc::no_such_file_or_directory) {
-    logger().warn("an outbox cannot be looked through", "folder", folder, "reason",
-                  failed.message());
+    logger().warn("cannot list an outbox", "folder", folder, "reason", failed.message());
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -94,7 +93,7 @@ std::vector<int> slots_in(const std::string& folder) {
 Outbox::Outbox(OutboxConfig config, const Clock& clock)
     : config_(std::move(config)), destinations_(destinations_of(config_)), clock_(clock) {
   adopt(false);
-  // What is written into one for others, too, would be theirs.
+  // Entries in a slot for other addresses would belong to them too.
   const auto own =
       std::find_if(slots_.begin(), slots_.end(), [this](const std::unique_ptr<Slot>& slot) {
         return usual_spellings(slot->addresses()) == usual_spellings(destinations_);
@@ -113,8 +112,8 @@ void Outbox::adopt(int number, bool any_group) {
   auto slot = Slot::open(config_.folder, number, clock_);
   if (!slot.ok()) {
     if (slot.error().code != ErrorCode::kConflict) {
-      logger().warn("a slot of an outbox cannot be opened, what lies in it is not delivered",
-                    "folder", config_.folder, "slot", number, "reason", slot.error().message);
+      logger().warn("cannot open a slot of an outbox; its entries are not delivered", "folder",
+                    config_.folder, "slot", number, "reason", slot.error().message);
     }
     return;
   }
@@ -130,7 +129,7 @@ bool Outbox::is_for_us(const Slot& slot) const {
   return share_address(slot.addresses(), config_.addresses);
 }
 
-// One that names no group was written by a version that did not know of them.
+// A slot without a group was written by a version without groups.
 bool Outbox::is_of_another_group(const Slot& slot) const {
   const auto group =
       std::find_if(slot.addresses().begin(), slot.addresses().end(),
@@ -146,22 +145,22 @@ void Outbox::tell_of_others(const Slot& slot) {
     addresses += (addresses.empty() ? "" : ",") + address;
   }
   logger().warn(
-      "what is stored for other addresses is not delivered, name one of them to deliver it",
+      "entries for other addresses are not delivered (name one of the addresses to deliver them)",
       "addresses", addresses, "entries", slot.entries(), "folder", config_.folder);
 }
 
 Status Outbox::make_folder() const {
   namespace fs = std::filesystem;
   if (config_.folder.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "there is no folder for an outbox (name one)"};
+    return Error{ErrorCode::kInvalidArgument, "no folder is given for the outbox (give one)"};
   }
   std::error_code failed;
   const bool made = fs::create_directories(config_.folder, failed);
   if (failed) {
     return Error{failed == std::errc::no_space_on_device ? ErrorCode::kLimit : ErrorCode::kDenied,
-                 "cannot make folder " + config_.folder + ": " + failed.message()};
+                 "cannot create folder " + config_.folder + ": " + failed.message()};
   }
-  // What is submitted may hold secrets.
+  // Submissions may contain secrets.
   if (made) fs::permissions(config_.folder, fs::perms::owner_all, failed);
   return {};
 }
@@ -176,7 +175,7 @@ Result<Slot*> Outbox::own() {
     auto slot = Slot::open(config_.folder, number, clock_);
     if (!slot.ok() && (was_there || slot.error().code == ErrorCode::kConflict)) continue;
     if (!slot.ok()) return slot.error();
-    // For other addresses; or another process was faster, and has let go of it since.
+    // For other addresses; or another process was faster, and has released it since.
     if (slot.value()->entries() > 0) continue;
     own_ = slot.value().get();
     slots_.push_back(std::move(slot).value());
@@ -204,7 +203,7 @@ WorkDone Outbox::run(Work work) {
   WorkDone done;
   if (work.adopt) adopt(work.adopt_any_group);
   Status added;
-  // What was set aside in it counts, so it is opened first.
+  // Its rejected entries count, so it is opened first.
   if (!work.add.empty()) {
     if (const Result<Slot*> slot = own(); !slot.ok()) added = slot.error();
   }
@@ -230,7 +229,7 @@ WorkDone Outbox::run(Work work) {
   return done;
 }
 
-// How many of them, from the front, keep within the limits.
+// How many of them, from the front, fit the limits.
 std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) const {
   const SetAsideSize set_aside = set_aside_size();
   std::int64_t count = set_aside.entries;
@@ -245,7 +244,7 @@ std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) 
     bytes += static_cast<std::int64_t>(entry.body.size());
     if (count > config_.entries_max || bytes > config_.bytes_max) {
       status = Error{ErrorCode::kLimit,
-                     "outbox " + config_.folder + " is full, it has at most " +
+                     "outbox " + config_.folder + " is full, at most " +
                          std::to_string(config_.entries_max) + " entries and " +
                          std::to_string(config_.bytes_max) + " bytes" +
                          (set_aside.entries == 0
@@ -258,7 +257,7 @@ std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) 
   return fitting;
 }
 
-// What takes of the room.
+// The size of entries that count towards the limits.
 SetAsideSize Outbox::set_aside_size() const {
   SetAsideSize all;
   if (!config_.shows_set_aside) return all;
@@ -276,7 +275,7 @@ Slot* Outbox::find(const EntryId& id) {
   return found == slots_.end() ? nullptr : found->get();
 }
 
-// Later than all that is here, so that it comes last of that.
+// Later than all existing entries.
 WallTime Outbox::next_added() const {
   WallTime next = clock_.wall_now();
   for (const auto& slot : slots_) {
@@ -285,11 +284,11 @@ WallTime Outbox::next_added() const {
   return next;
 }
 
-// Requires: an own slot, where something is added. `added`: of that; the slots are written one by
-// one, each as a whole.
+// Requires: an own slot, if something is added. `added`: number of entries added to it. Each slot
+// is written in its own transaction.
 Status Outbox::change(Work& work, std::size_t add, Status& added) {
   std::map<Slot*, Slot::Change> changes;
-  // Of a slot that was let go everything was delivered.
+  // All entries of a released slot were delivered.
   for (const EntryId& id : work.remove) {
     if (Slot* slot = find(id)) changes[slot].remove.push_back(id.id);
   }
@@ -300,7 +299,7 @@ Status Outbox::change(Work& work, std::size_t add, Status& added) {
     if (Slot* slot = find(refusal.id)) changes[slot].set_aside.push_back(&refusal);
   }
   if (add > 0) {
-    CARILLON_ASSERT(own_ != nullptr, "run() opens it before anything is added");
+    CARILLON_ASSERT(own_ != nullptr, "run() opens the outbox before the first entry");
     changes[own_].addresses = &destinations_;
     changes[own_].added_at = next_added();
     for (std::size_t i = 0; i < add; ++i) changes[own_].add.push_back(&work.add[i]);
@@ -320,7 +319,7 @@ std::int64_t Outbox::loaded_through(const Slot& slot, const Load& what) const {
   return all ? kAnyId : slot.adopted_through();
 }
 
-// Of the slot whose first entry is the oldest, as far as no other slot's first one is older.
+// Loads from the slot with the oldest entry, until another slot's first entry is older.
 Result<std::vector<Entry>> Outbox::load(const Load& what) {
   struct First {
     WallTime added_at{};
@@ -339,7 +338,7 @@ Result<std::vector<Entry>> Outbox::load(const Load& what) {
   WallTime last = WallTime::max();
   if (firsts.size() > 1) {
     const First& next = firsts[1];
-    // Of those that were added at one time the lower slot's come first.
+    // Of entries with the same time, the lower slot's come first.
     last =
         first.number < next.number ? next.added_at : next.added_at - std::chrono::microseconds{1};
   }
@@ -347,7 +346,7 @@ Result<std::vector<Entry>> Outbox::load(const Load& what) {
 }
 
 void Outbox::let_go_of_empty() {
-  // What was set aside is shown by whoever is asked, so it must not stay locked either.
+  // Any process may show rejected entries, so the slot must be released.
   const bool own_goes = own_ != nullptr && own_->entries() == 0 && own_->has_set_aside();
   if (own_goes) own_ = nullptr;
   std::erase_if(slots_,
@@ -390,8 +389,8 @@ void visit_set_aside(const std::string& folder, const Clock& clock,
     const auto slot = Slot::open(folder, number, clock);
     if (!slot.ok() || !slot.value()->has_set_aside()) continue;
     if (const Status done = show_pages(*slot.value(), show); !done.ok()) {
-      logger().warn("what was set aside in an outbox cannot be shown or forgotten", "folder",
-                    folder, "slot", number, "reason", done.error().message);
+      logger().warn("cannot show or delete the rejected entries of an outbox", "folder", folder,
+                    "slot", number, "reason", done.error().message);
     }
   }
 }

@@ -11,54 +11,52 @@
 #include "shared/outbox/entry.h"
 #include "shared/outbox/slot.h"
 
-// What this process still has to deliver, on disk: a folder with numbered slots, each a file that
-// one process holds.
+// The undelivered messages of this process, on disk: a folder with numbered slots. A slot is a file
+// that one process holds.
 //
-// A process that starts adopts every slot that nobody holds, whoever wrote it and under whatever
-// name, if what lies in it is for one of the same addresses: so nothing is left behind by a crash.
-// What lies there for others stays, and is said in the log. `localhost` is 127.0.0.1, in any case.
-// Where processes belong to groups, what lies there is left to one of its own group, until somebody
-// asks for those of any group.
-// It writes into the first of those that is for just its own addresses, or into a slot of its own,
-// made when it is needed. Slots that were delivered are let go.
+// A starting process adopts each free slot with entries for one of its addresses, whichever process
+// wrote it: so nothing is left after a crash. Slots for other addresses stay, and are logged.
+// `localhost` equals 127.0.0.1, case-insensitive. If processes belong to groups, a slot is left to
+// a process of its own group, until slots of any group are requested. The process writes to the
+// first slot for exactly its own addresses, or to a new one. Slots without entries are released.
 //
-// What can never be delivered is set aside in its slot, and stays until it is forgotten. Nothing
-// of it is dropped for want of room, but it takes of the room for what is added.
+// An entry that can never be delivered is set aside in its slot, and stays until it is deleted. It
+// is never dropped for lack of space, but counts towards the limits.
 //
-// An entry that was added is on disk, over a failure of power too. Entries are given in the order
-// in which they were added, whichever slots they lie in; those of one slot keep their order, and
-// entries of one message stay together. Processes go by the machine's clock there; one that was set
-// back changes nothing among the slots that a process has adopted.
+// An added entry is on disk and survives a power failure. Entries are read in the order in which
+// they were added, across slots; entries of a slot keep their order, and entries of one message
+// stay together. The order across slots uses the machine's clock; a clock that moved back does not
+// change the order of adopted slots.
 //
-// When there is no room, on disk or by the limits, adding fails and says so, and all else goes on.
+// Beyond the limits, or on a full disk, adding fails with an error, and everything else continues.
 namespace carillon::outbox {
 
 struct OutboxConfig {
   std::string folder{};
-  // Where what is written here is to go; at least one. Processes that share an address share what
-  // they have to deliver.
+  // Destinations of the messages, at least one. Processes with a common address share their
+  // undelivered messages.
   std::vector<std::string> addresses{};
-  // Of which this process is; empty: there are none.
+  // The group of this process; empty: no groups.
   std::string group{};
-  // More: a longer absence of the other side is survived; the disk fills further.
+  // More: survives a longer outage of the receiver, and needs more disk space.
   std::int64_t entries_max = 100'000;
   std::int64_t bytes_max = std::int64_t{256} << 20;
-  // Whether somebody will be shown what was set aside. Else only the newest 1000 of a slot stay,
-  // for whoever looks into the file, and take of no room.
+  // Whether entries that were set aside are shown to a user. Otherwise only the newest 1000 of a
+  // slot stay, and do not count towards the limits.
   bool shows_set_aside = false;
-  bool logs_others = true;  // what lies there for other addresses
+  bool logs_others = true;  // log entries for other addresses
 };
 
-// Slots in one folder: as many processes at a time.
+// Most slots in a folder, and so most processes at a time.
 inline constexpr int kSlotsMax = 1000;
 
-// Shows what was set aside in `folder`, slot by slot and page by page, each oldest first; what
-// `show` answers with true is forgotten. What other processes hold, or this one's own Outbox, is
-// left out.
+// Passes the entries of `folder` that were set aside to `show`, slot by slot and page by page,
+// oldest first, and deletes those for which it returns true. Slots of other processes, or of this
+// process's Outbox, are skipped.
 void visit_set_aside(const std::string& folder, const Clock& clock,
                      const std::function<bool(const std::vector<SetAside>&)>& show);
 
-// A slot with entries for other addresses than `ours`, as far as no process holds it.
+// A free slot with entries for other addresses than `ours`.
 struct ForOthers {
   std::vector<std::string> addresses{};
   std::int64_t entries = 0;
@@ -66,25 +64,25 @@ struct ForOthers {
 std::vector<ForOthers> stored_for_others(const std::string& folder,
                                          const std::vector<std::string>& ours, const Clock& clock);
 
-// Removes what is stored for exactly these addresses, in whatever order, as far as no process holds
-// it; `removed` is shown each entry that is gone. What was set aside stays.
+// Deletes entries for exactly these addresses, in any order, in free slots; passes each deleted
+// entry to `removed`. Entries that were set aside stay.
 Status discard(const std::string& folder, const std::vector<std::string>& addresses,
                const Clock& clock, const std::function<void(const Entry&)>& removed);
 
 // Thread: one at a time.
 class Outbox {
  public:
-  // Makes nothing and never fails: a folder that is not there or cannot be read has nothing to
-  // adopt, and what is wrong with it is said when something is added.
+  // Creates nothing and never fails: a missing or unreadable folder has nothing to adopt, and the
+  // error is reported when an entry is added.
   Outbox(OutboxConfig config, const Clock& clock);
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
   WorkDone run(Work work);
 
-  // In all slots.
+  // Number of entries in all slots.
   std::int64_t entries() const;
-  // No entry has a higher id; those to be added must have.
+  // The highest id of an entry; new entries need higher ids.
   std::int64_t last_id() const;
 
  private:
@@ -105,11 +103,11 @@ class Outbox {
   void let_go_of_empty();
 
   const OutboxConfig config_;
-  const std::vector<std::string> destinations_;  // the addresses and the group, as slots keep them
+  const std::vector<std::string> destinations_;  // the addresses and the group, as stored in slots
   const Clock& clock_;
   std::vector<std::unique_ptr<Slot>> slots_;  // by number
   Slot* own_ = nullptr;
-  std::set<int> told_of_;  // slots for other addresses
+  std::set<int> told_of_;  // logged slots for other addresses
 };
 
 }  // namespace carillon::outbox

@@ -20,7 +20,7 @@ OutboxThread::~OutboxThread() { finish(); }
 
 void OutboxThread::start(Work work) {
   const bool taken = to_do_.put(std::move(work));
-  CARILLON_ASSERT(taken, "one work at a time, and one end");
+  CARILLON_ASSERT(taken, "one task at a time, and one stop");
 }
 
 std::optional<WorkDone> OutboxThread::take() { return done_.take(); }
@@ -28,7 +28,7 @@ std::optional<WorkDone> OutboxThread::take() { return done_.take(); }
 void OutboxThread::finish() {
   if (thread_ == nullptr) return;
   const bool taken = to_do_.put(std::nullopt);
-  CARILLON_ASSERT(taken, "one work at a time, and one end");
+  CARILLON_ASSERT(taken, "one task at a time, and one stop");
   thread_->join();
   thread_.reset();
   outbox_.reset();
@@ -40,7 +40,7 @@ void OutboxThread::run() {
     while (auto next = to_do_.take()) {
       if (!*next) return;
       const bool taken = done_.put(outbox_->run(std::move(**next)));
-      CARILLON_ASSERT(taken, "what was done is taken before more is given");
+      CARILLON_ASSERT(taken, "the results are taken before the next task");
       wake_();
     }
   }

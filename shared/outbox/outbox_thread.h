@@ -11,14 +11,14 @@
 
 namespace carillon::outbox {
 
-// An outbox on a thread of its own, so that nobody waits for its disk.
-// Thread: the loop; finish() and the destructor by the owner.
+// An outbox on its own thread, so that the loop does not wait for its disk. Thread: the loop;
+// finish() and the destructor by the owner.
 class OutboxThread final : public Lane {
  public:
-  // `wake` is called on this thread when something is done.
+  // `wake` is called on that thread when work is done.
   static Result<std::unique_ptr<OutboxThread>> start(std::unique_ptr<Outbox> outbox,
                                                      std::function<void()> wake);
-  // As finish().
+  // See finish().
   ~OutboxThread() override;
   OutboxThread(const OutboxThread&) = delete;
   OutboxThread& operator=(const OutboxThread&) = delete;
@@ -26,7 +26,7 @@ class OutboxThread final : public Lane {
   void start(Work work) override;
   std::optional<WorkDone> take() override;
 
-  // Ends the thread after what was started; that can still be taken. The slots are let go.
+  // Ends the thread after the started work, which can still be taken. Releases the slots.
   void finish();
 
  private:
@@ -35,7 +35,7 @@ class OutboxThread final : public Lane {
 
   std::unique_ptr<Outbox> outbox_;
   const std::function<void()> wake_;
-  Mailbox<std::optional<Work>> to_do_{2};  // nothing: the end
+  Mailbox<std::optional<Work>> to_do_{2};  // nothing: stop
   Mailbox<WorkDone> done_{2};
   std::unique_ptr<Thread> thread_;
 };

@@ -19,12 +19,12 @@ namespace {
 
 using sql::Value;
 
-// Where nobody is shown what was set aside, so much is kept for whoever looks into the file.
+// Number of rejected entries that are kept if they are not shown to a user.
 constexpr std::int64_t kUnshownMax = 1000;
 
 constexpr std::string_view kVersionOf = "PRAGMA user_version";
-constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // and the number
-// Reads every page, so that damage is found now and not in the middle of a delivery.
+constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // followed by the number
+// Reads every page, so that damage is found now and not during a delivery.
 constexpr std::string_view kCheck = "PRAGMA quick_check(1)";
 constexpr std::string_view kCount =
     "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MAX(id), 0), "
@@ -60,7 +60,7 @@ constexpr std::string_view kOldest =
 constexpr std::string_view kLoad =
     "SELECT id, client, sequence, sent_us, body FROM lts_outbox_entry WHERE id <= ? "
     "ORDER BY id LIMIT ?";
-// Up to the first that was added later and is not of the first one's message.
+// Up to the first entry that was added later and belongs to another message than the first.
 constexpr std::string_view kLoadUntil =
     "SELECT id, client, sequence, sent_us, body FROM lts_outbox_entry WHERE id <= ? AND id < "
     "COALESCE((SELECT id FROM lts_outbox_entry WHERE added_us > ? AND (sequence = 0 OR "
@@ -69,11 +69,11 @@ constexpr std::string_view kLoadUntil =
 
 constexpr std::array<const char*, 3> kParts{"", "-wal", "-shm"};
 
-// SQLite makes files that everybody may read, and gives the log beside one the rights of that one.
-// What is submitted may hold secrets.
+// SQLite creates files that every user may read, and gives the log the permissions of its file.
+// Submissions may contain secrets.
 void close_to_others(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (file >= 0) ::close(file);  // Else opening it says why.
+  if (file >= 0) ::close(file);  // Otherwise opening it reports the error.
   for (const char* part : kParts) ::chmod((path + part).c_str(), S_IRUSR | S_IWUSR);
 }
 
@@ -131,7 +131,7 @@ Status Slot::try_connect() {
   CARILLON_TRY(db_->query(kAddresses, {},
                           [&](const sql::Row& row) { addresses_.emplace_back(row.bytes(0)); }));
   CARILLON_TRY(count());
-  // Whoever wrote into it for others is gone, and what it wrote with it.
+  // The process that wrote entries for others, and its entries, are gone.
   if (entries_ == 0 && !addresses_.empty()) {
     CARILLON_TRY(db_->execute(kDropAddresses, {}));
     addresses_.clear();
@@ -145,9 +145,9 @@ Status Slot::check_version() {
   const auto newest = static_cast<std::int64_t>(migrations().size());
   if (version == newest) return {};
   if (version > newest) {
-    return Error{ErrorCode::kInvalidArgument, path_ + " was made by a newer version of Carillon (" +
-                                                  std::to_string(version) + ", this one knows " +
-                                                  std::to_string(newest) + "), use that one"};
+    return Error{ErrorCode::kInvalidArgument,
+                 path_ + " was created by a newer version of Carillon (" + std::to_string(version) +
+                     ", this version supports " + std::to_string(newest) + "), use that one"};
   }
   CARILLON_TRY(db_->begin());
   for (; version < newest; ++version) {
@@ -239,8 +239,7 @@ Status Slot::write(const Change& change) {
 
 bool Slot::reopen_after(const Error& error) {
   const bool is_damaged = error.code == ErrorCode::kCorrupt;
-  // Of a commit that failed in the middle nobody knows whether it is there: doing it again is fine
-  // either way.
+  // The outcome of a commit that failed in the middle is unknown: repeating it is safe.
   const bool is_broken = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
   if (!is_damaged && !is_broken) return false;
   const std::int64_t adopted_through = adopted_through_;
@@ -261,12 +260,11 @@ Status Slot::move_aside(const std::string& why) {
     if (!std::filesystem::exists(path_ + part, failed)) continue;
     std::filesystem::rename(path_ + part, to + part, failed);
     if (failed) {
-      return Error{ErrorCode::kCorrupt,
-                   why + ", and it cannot be moved aside: " + failed.message()};
+      return Error{ErrorCode::kCorrupt, why + ", and it cannot be renamed: " + failed.message()};
     }
   }
-  logger().error("an outbox is damaged and was moved aside, what lay in it is not delivered",
-                 "moved", to, "reason", why);
+  logger().error("renamed a damaged outbox; its entries are not delivered", "moved", to, "reason",
+                 why);
   return {};
 }
 
@@ -278,7 +276,7 @@ Result<std::optional<WallTime>> Slot::oldest(std::int64_t through) {
     oldest = WallTime{std::chrono::microseconds{row.integer(0)}};
   });
   if (found.ok()) return oldest;
-  reopen_after(found.error());  // As in load().
+  reopen_after(found.error());  // See load().
   return found.error();
 }
 
@@ -288,7 +286,7 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, Wa
   std::size_t bytes = 0;
   bool is_full = false;
   std::vector<Value> limits{Value::of(through)};
-  // To look for a later one is to read all that there are.
+  // To find a later one, all entries would have to be read.
   const bool is_all = last == WallTime::max();
   if (!is_all) limits.push_back(value_of(last));
   limits.push_back(Value::of(static_cast<std::int64_t>(what.entries_max)));
@@ -305,7 +303,7 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, Wa
                        .body = std::string{body}});
   });
   if (loaded.ok()) return entries;
-  // Damaged: it is empty now. Broken: another try, later.
+  // Damaged: it is empty now. Broken: retry later.
   reopen_after(loaded.error());
   return loaded.error();
 }

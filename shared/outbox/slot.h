@@ -14,23 +14,22 @@
 
 namespace carillon::outbox {
 
-// Of all that an outbox says.
+// The logger of all outboxes.
 const Logger& logger();
 
-// One file of an outbox: entries in order of their ids, those that were refused, and the addresses
-// of those to whom they go.
+// One file of an outbox: entries in id order, rejected entries, and their destination addresses.
 //
-// Invariant: whoever has it open holds its lock, from before the file is opened until after it is
-// closed. The lock file stays; the other, which only its user may read, is removed when it was
-// closed with nothing in it.
+// Invariant: a process with an open slot holds its lock, from before the file is opened until after
+// it is closed. The lock file stays. The other file, readable only by its user, is deleted if it is
+// empty when it is closed.
 //
-// A file that turns out to be damaged is moved aside (NUMBER.db.damaged-TIME) and said, and an
-// empty one takes its place.
+// A damaged file is renamed (NUMBER.db.damaged-TIME) and logged, and replaced by an empty one.
 //
 // Thread: one at a time.
 class Slot {
  public:
-  // kConflict: another process holds it. kInvalidArgument: a newer program made it.
+  // Errors: kConflict if another process holds it. kInvalidArgument if a newer version of Carillon
+  // created it.
   static Result<std::unique_ptr<Slot>> open(const std::string& folder, int number,
                                             const Clock& clock);
   ~Slot();
@@ -40,39 +39,39 @@ class Slot {
   int number() const { return number_; }
   std::int64_t entries() const { return entries_; }
   std::int64_t bytes() const { return bytes_; }  // of their bodies
-  // The highest id when it was opened: what is above was written by this process.
+  // The highest id at opening: this process wrote the entries above it.
   std::int64_t adopted_through() const { return adopted_through_; }
   const std::vector<std::string>& addresses() const { return addresses_; }
   const SetAsideSize& set_aside_size() const { return set_aside_; }
   bool has_set_aside() const { return set_aside_.entries > 0; }
-  // No entry of those that were here was added later.
+  // The latest time at which an entry was added before.
   WallTime newest() const { return newest_; }
 
-  // What of a Work is for this slot; all of it, in one transaction on disk, or nothing. Whatever
-  // was done of it before is not done again.
+  // The part of a Work for this slot: done completely in one transaction on disk, or not at all.
+  // Operations that were done before are not repeated.
   struct Change {
     std::vector<const Entry*> add{};
     std::vector<std::int64_t> remove{};
     std::vector<const Numbering*> number{};
     std::vector<const Refusal*> set_aside{};
-    const std::vector<std::string>* addresses = nullptr;  // of what is added
-    WallTime added_at{};                                  // likewise; later than newest()
-    bool keeps_set_aside = true;  // until it is forgotten; else the newest of it
+    const std::vector<std::string>* addresses = nullptr;  // of the added entries
+    WallTime added_at{};          // of the added entries; later than newest()
+    bool keeps_set_aside = true;  // until they are deleted; otherwise only the newest ones
     bool empty() const {
       return add.empty() && remove.empty() && number.empty() && set_aside.empty();
     }
   };
   Status apply(const Change& change);
 
-  // When the first one was added; nothing where there is none. `through`: none with a higher id.
+  // When the oldest entry was added; none if there is none. `through`: only ids up to this.
   Result<std::optional<WallTime>> oldest(std::int64_t through);
-  // The oldest; at least one if there is one that was added until `last`. What was added later is
-  // there only where it is of one message with the first.
+  // The oldest entries that were added until `last`, at least one if there is one. Later entries
+  // are included only if they belong to the same message as the first.
   Result<std::vector<Entry>> load(const Load& what, std::int64_t through, WallTime last);
 
-  // A page of it with higher ids, oldest first; empty: there are none.
+  // A page of entries with higher ids, oldest first; empty: none.
   Result<std::vector<SetAside>> set_aside(std::int64_t after);
-  // Those from the first to the last of a page.
+  // Deletes the entries from the first to the last of a page.
   Status forget_set_aside(const std::vector<SetAside>& page);
 
  private:
@@ -82,15 +81,15 @@ class Slot {
   Status check_version();
   Status count();
   Status write(const Change& change);
-  // After damage and after errors of the disk: whether it is worth another try.
+  // After damage or a disk error: whether a retry makes sense.
   bool reopen_after(const Error& error);
   Status move_aside(const std::string& why);
 
-  const FileLock lock_;  // first, so that it is let go last
+  const FileLock lock_;  // first, so that it is released last
   const std::string path_;
   const int number_;
   const Clock& clock_;
-  std::unique_ptr<sql::Connection> db_;  // null: not open, after an error
+  std::unique_ptr<sql::Connection> db_;  // null: closed, after an error
   std::vector<std::string> addresses_;
   std::int64_t entries_ = 0;
   std::int64_t bytes_ = 0;

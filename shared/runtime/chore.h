@@ -11,13 +11,12 @@
 
 namespace carillon {
 
-// Does something again and again, on a thread of its own, the first time at once. Ends when it is
-// destroyed, after what is being done.
+// Repeats work on its own thread, starting immediately. The destructor waits for the current run.
 //
 // Thread: the owner's.
 class Chore {
  public:
-  // `name`: of the thread. `work` says after how long it is to be done again.
+  // `name`: of the thread. `work` returns the time until its next run.
   static Result<std::unique_ptr<Chore>> start(const std::string& name,
                                               std::function<Duration()> work);
   ~Chore();

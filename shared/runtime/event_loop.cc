@@ -33,7 +33,7 @@ void epoll_change(int epoll_fd, int operation, int fd, std::uint64_t tag) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = tag;
-  checked(::epoll_ctl(epoll_fd, operation, fd, &event), "cannot change what the loop watches");
+  checked(::epoll_ctl(epoll_fd, operation, fd, &event), "cannot change the loop's descriptors");
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ struct EventLoop::Inside {
 
   explicit Inside(const Clock& its_clock)
       : clock(its_clock),
-        epoll_fd(checked(::epoll_create1(EPOLL_CLOEXEC), "no epoll descriptor")),
+        epoll_fd(checked(::epoll_create1(EPOLL_CLOEXEC), "cannot create an epoll descriptor")),
         timer_fd(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
-                         "no timer descriptor")) {
+                         "cannot create a timer descriptor")) {
     epoll_change(epoll_fd, EPOLL_CTL_ADD, timer_fd, kTimerEvent);
   }
   ~Inside() {
@@ -80,25 +80,25 @@ struct EventLoop::Inside {
   TimerId last_timer = 0;
   std::map<TimerKey, std::function<void()>> timers;
   std::unordered_map<TimerId, SteadyTime> time_of_timer;
-  std::optional<SteadyTime> armed_for;  // what timer_fd was set to, until it has fired
+  std::optional<SteadyTime> armed_for;  // the time that timer_fd was set to, until it fires
 
   std::vector<std::function<void()>> posted;
 
   std::vector<std::function<bool()>> hooks;
-  bool again = false;  // a hook asks for another turn
+  bool again = false;  // a hook requested another turn
 };
 
 int EventLoop::Inside::wait_milliseconds(std::optional<Duration> wait_max) {
   if (again || !posted.empty()) return 0;
   if (!timers.empty() && timers.begin()->first.first <= clock.steady_now()) return 0;
   if (!wait_max) return -1;
-  // Rounded up, so that waiting for less than a millisecond is not spinning.
+  // Rounded up, so that a wait of less than a millisecond does not spin.
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(*wait_max, Duration{0}));
   return static_cast<int>(std::min<std::int64_t>(wait.count(), 60'000));
 }
 
 void EventLoop::Inside::arm_timer() {
-  if (timers.empty()) return;  // One still set wakes the loop once, for nothing.
+  if (timers.empty()) return;  // An old setting wakes the loop once without effect.
   const SteadyTime first = timers.begin()->first.first;
   if (armed_for && *armed_for == first) return;
   const auto left =
@@ -123,12 +123,12 @@ void EventLoop::Inside::run_ready(int wait_ms) {
     const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
     if (tag == kTimerEvent) {
       std::uint64_t expirations = 0;
-      // Nothing to read: it was set anew in the meantime.
+      // Nothing to read: it was set again in the meantime.
       [[maybe_unused]] const auto got = ::read(timer_fd, &expirations, sizeof expirations);
       armed_for.reset();
       continue;
     }
-    // What an earlier call in this turn stopped watching is not called any more.
+    // A descriptor that an earlier callback of this turn unwatched gets no callback.
     const auto found = watches.find(tag);
     if (found == watches.end()) continue;
     const std::shared_ptr<Watch> watch = found->second;  // It may unwatch itself.
@@ -139,7 +139,7 @@ void EventLoop::Inside::run_ready(int wait_ms) {
 void EventLoop::Inside::run_timers() {
   if (timers.empty()) return;
   const SteadyTime now = clock.steady_now();
-  // Those set by the work itself wait for the next turn, even when they are due.
+  // Timers set by the work itself wait for the next turn, even if they are due.
   const TimerId last = last_timer;
   auto next = timers.begin();
   while (next != timers.end() && next->first.first <= now) {
@@ -152,7 +152,7 @@ void EventLoop::Inside::run_timers() {
     timers.erase(next);
     time_of_timer.erase(key.second);
     work();
-    // The work may have set and cancelled any: look again from the same place.
+    // The work may have set and cancelled timers: search again from the same position.
     next = timers.lower_bound(key);
   }
 }

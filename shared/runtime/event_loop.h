@@ -8,14 +8,14 @@
 
 namespace carillon {
 
-// One thread's loop: file descriptors (epoll), timers (a timerfd, so that they are tens of
-// microseconds late at most, not a millisecond) and posted work.
+// The event loop of a thread: file descriptors (epoll), timers (a timerfd, so that they are at most
+// tens of microseconds late, not a millisecond) and posted work.
 //
 // A turn: ready descriptors, then due timers, then posted work, then the end-of-turn hooks in the
-// order they were added (that is where batches are made and flushed).
+// order in which they were added (these build and flush batches).
 //
-// Thread: run() and everything else on one thread, except stop() and wake(), which any thread and
-// a signal handler may call.
+// Thread: one thread for run() and all other functions, except stop() and wake(), which any thread
+// or signal handler may call.
 class EventLoop final : public Executor {
  public:
   explicit EventLoop(const Clock& clock);
@@ -27,16 +27,17 @@ class EventLoop final : public Executor {
   TimerId post_at(SteadyTime when, std::function<void()> work) override;
   void cancel(TimerId timer) override;
 
-  // Calls on_readable whenever fd can be read, until unwatch(fd). Level-triggered.
+  // Calls on_readable whenever fd is readable, until unwatch(fd). Level-triggered.
   void watch(int fd, std::function<void()> on_readable);
   void unwatch(int fd);
 
-  // Called at the end of every turn; true asks for another turn before waiting. Not from a hook.
+  // Called at the end of each turn; true requests another turn before waiting. Do not call it from
+  // a hook.
   void at_end_of_turn(std::function<bool()> hook);
 
-  // Until stop(); one that came before is not lost. May be called again.
+  // Runs until stop(); an earlier stop() counts. May be called again.
   void run();
-  // One turn, waiting at most so long; for a library that has no thread of its own.
+  // One turn with a limited wait; for a library without its own thread.
   void run_once(Duration wait_max);
   void stop();
   void wake();

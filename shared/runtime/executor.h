@@ -9,16 +9,16 @@ namespace carillon {
 
 using TimerId = std::uint64_t;  // never 0
 
-// Runs work on one thread, now or later; a simulator brings its own.
-// Thread: the thread that runs the work.
+// A task runner: runs work on one thread, now or later; the simulator has its own. Thread: the
+// thread that runs the work.
 class Executor {
  public:
   virtual ~Executor() = default;
-  // After what is being done now, in order of posting.
+  // Runs after the current work, in order of posting.
   virtual void post(std::function<void()> work) = 0;
-  // Once, not before `when`; a time gone by means at once.
+  // Runs once, not before `when`; immediately if `when` has passed.
   virtual TimerId post_at(SteadyTime when, std::function<void()> work) = 0;
-  // A timer that has run or was cancelled is fine.
+  // No effect for a timer that has run or was cancelled.
   virtual void cancel(TimerId timer) = 0;
 };
 

@@ -8,7 +8,7 @@
 
 namespace carillon {
 
-// The executor of one life of something: what that has posted dies with it.
+// An executor for an object with a shorter lifetime: destroying it cancels the work that it posted.
 //
 // Thread: the outer executor's.
 class LifeExecutor final : public Executor {

@@ -11,14 +11,14 @@
 
 namespace carillon {
 
-// Carries values from any number of threads to one. Bounded: full is an answer. The receiving
-// thread waits on fd() (an EventLoop watches it) or in wait().
+// Passes values from any number of threads to one. Bounded: put() fails when it is full. The
+// receiving thread waits on fd() (watched by an EventLoop) or in wait().
 //
-// What is still inside when it is destroyed is destroyed with it.
+// Remaining values are destroyed with it.
 template <class T>
 class Mailbox {
  public:
-  // The queue makes its nodes now and bounded_push() never another one.
+  // The queue allocates its nodes now; bounded_push() allocates none.
   explicit Mailbox(std::size_t capacity) : queue_(capacity) {}
   ~Mailbox() {
     while (take()) {
@@ -27,7 +27,7 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // False: full, and `value` was not taken. Thread: any.
+  // False: full, and `value` is unchanged. Thread: any.
   bool put(T&& value) {
     auto owned = std::make_unique<T>(std::move(value));
     if (!queue_.bounded_push(owned.get())) {
@@ -39,7 +39,7 @@ class Mailbox {
     return true;
   }
 
-  // The oldest, or nothing. Thread: the receiving one.
+  // The oldest value, or none. Thread: the receiving one.
   std::optional<T> take() {
     T* raw = nullptr;
     if (!queue_.pop(raw)) return std::nullopt;
@@ -47,10 +47,10 @@ class Mailbox {
     return std::move(*owned);
   }
 
-  // Readable when there may be something to take; clear() before taking.
+  // Readable when there may be a value; call clear() before take().
   int fd() const { return wakeup_.fd(); }
   void clear() { wakeup_.clear(); }
-  // Blocks until there may be something to take.
+  // Blocks until there may be a value.
   void wait() { wakeup_.wait(); }
 
  private:

@@ -5,7 +5,7 @@
 namespace carillon {
 namespace {
 
-rlimit before{};  // none allowed: as this process began
+rlimit before{};  // zero before the call: the original limit
 
 }  // namespace
 

@@ -2,12 +2,12 @@
 
 namespace carillon {
 
-// Allows this process as many open files, and so connections and pipes, as the system lets it have:
-// a shell's limit of 1024 is meant for programs that use select(). Once, before any thread starts.
+// Raises this process's limit of open files (and so of connections and pipes) to the system's
+// maximum: a shell's limit of 1024 is meant for programs that use select(). Call once, before any
+// thread starts.
 void allow_all_open_files();
 
-// Of a child that is about to become another program: the limit is what it was before that.
-// Nothing but a system call.
+// In a child before exec: restores the original limit. Uses only a system call.
 void restore_open_files();
 
 }  // namespace carillon

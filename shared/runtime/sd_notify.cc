@@ -26,7 +26,9 @@ Status sd_notify(const Environment& environment, std::string_view state) {
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path->size());
 
   const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return Error{ErrorCode::kUnavailable, std::string{"no socket: "} + strerror(errno)};
+  if (fd < 0)
+    return Error{ErrorCode::kUnavailable,
+                 std::string{"cannot create a socket: "} + strerror(errno)};
   const auto sent = ::sendto(fd, state.data(), state.size(), MSG_NOSIGNAL,
                              reinterpret_cast<const sockaddr*>(&address), size);
   const int failure = errno;

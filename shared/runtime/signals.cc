@@ -11,7 +11,7 @@
 namespace carillon {
 namespace {
 
-// What a signal handler knows can only be static.
+// A signal handler can only use static data.
 volatile std::sig_atomic_t exit_status = 0;
 
 void end_process(int) { ::_exit(exit_status); }

@@ -9,30 +9,29 @@
 
 namespace carillon {
 
-// SIGTERM, SIGINT and SIGHUP as calls on an event loop; SIGPIPE is ignored from now on. The
-// signals are blocked in the thread that opens it and in all that are started later, so open it
-// before any is, and block() them first thing in main. A child process inherits the blocking: give
-// it a mask of its own before exec.
+// SIGTERM, SIGINT and SIGHUP as callbacks on an event loop; SIGPIPE is ignored. The signals are
+// blocked in the thread that opens it and in threads that start later, so open it before any
+// thread, and call block() first in main. A child process inherits the blocking: set its mask
+// before exec.
 //
 // Thread: the loop's.
 class Signals {
  public:
-  // What comes from now on waits for open(), and ends no process that has hardly begun.
+  // Keeps later signals for open(), so that they do not end a process that has just started.
   static void block();
 
-  // `on_signal` gets the signal and how often it has come, from 1. SIGTERM and SIGINT count as one:
-  // the second request to stop, whichever it is, means "at once". The system may merge equal
-  // signals that come faster than they are read.
+  // `on_signal` gets the signal and its count, from 1. SIGTERM and SIGINT count as one: the second
+  // stop request of either kind means "immediately". The system may merge equal signals.
   static Result<std::unique_ptr<Signals>> open(
       EventLoop& loop, std::function<void(int signal, int count)> on_signal);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // From now on SIGTERM and SIGINT end the process at once, with `status`, whatever its threads
-  // wait for. On the thread that opened the signals.
+  // From now on SIGTERM and SIGINT end the process immediately with `status`, even if threads are
+  // blocked. Call it on the thread that opened the signals.
   static void end_process_on_next(int status);
-  // Or after that time, in whole seconds.
+  // The same after this time, in whole seconds.
   static void end_process_after(std::chrono::seconds time, int status);
 
  private:

@@ -10,8 +10,8 @@
 namespace carillon {
 
 Result<std::unique_ptr<Thread>> Thread::start(const std::string& name, std::function<void()> work) {
-  // A thread inherits the mask of its maker. All signals stay with the main thread, but those that
-  // report a fault of the thread itself.
+  // A thread inherits its creator's signal mask. All signals stay with the main thread, except
+  // those that report a fault of the thread itself.
   sigset_t blocked;
   sigset_t before;
   sigfillset(&blocked);
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Thread>> Thread::start(const std::string& name, std::func
   } catch (const std::system_error& failure) {
     started = Error{ErrorCode::kUnavailable, "cannot start thread '" + name +
                                                  "': " + failure.code().message() +
-                                                 " (raise the limit of processes)"};
+                                                 " (raise the process limit)"};
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;

@@ -9,21 +9,21 @@
 
 namespace carillon {
 
-// A named thread that is joined when this is destroyed: tell its work to end before. Signals of
-// the process are never delivered to it.
+// A named thread that is joined by the destructor: make its work end first. It never receives
+// signals of the process.
 //
 // Thread: the owner's.
 class Thread {
  public:
-  // `name` is what top and a debugger show, cut to 15 characters.
+  // `name`: shown by top and debuggers, cut to 15 characters.
   static Result<std::unique_ptr<Thread>> start(const std::string& name, std::function<void()> work);
   ~Thread();
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  // Waits until the work has ended. Once is enough, the destructor does it too.
+  // Waits until the work has ended. The destructor does it too.
   void join();
-  // Instead: lets it run on. Its work must own all that it touches, up to the end of the process.
+  // Lets the thread continue instead. Its work must own all its data until the process ends.
   void detach();
 
  private:
@@ -32,7 +32,7 @@ class Thread {
   std::thread thread_;
 };
 
-// How many threads this machine runs at a time, at least 1.
+// Number of threads that this machine runs in parallel, at least 1.
 int hardware_threads();
 
 }  // namespace carillon

@@ -6,8 +6,8 @@
 
 namespace carillon {
 
-// An eventfd: threads signal, one thread waits for it, alone or in its EventLoop. May wake for
-// nothing; never misses a signal that came after the last clear().
+// An eventfd: threads signal, one thread waits, alone or in its EventLoop. It may wake without a
+// signal, but never misses a signal after the last clear().
 class Wakeup {
  public:
   Wakeup();
@@ -15,10 +15,10 @@ class Wakeup {
   Wakeup(const Wakeup&) = delete;
   Wakeup& operator=(const Wakeup&) = delete;
 
-  void signal();  // any thread; a signal handler too
+  void signal();  // any thread, or a signal handler
   bool clear();   // true: it was signalled
   void wait();    // blocks until signalled, and clears
-  // The same, but no longer than this, nor than a minute. False: not signalled.
+  // The same with a time limit of at most a minute. False: not signalled.
   bool wait_for(Duration longest);
   int fd() const { return fd_; }
 

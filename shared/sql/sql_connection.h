@@ -10,10 +10,10 @@
 
 #include "carillon/result.h"
 
-// One connection to an SQL database, SQLite or MariaDB/MySQL, as the stores need it.
+// A connection to an SQL database, SQLite or MariaDB/MySQL, for the stores.
 namespace carillon::sql {
 
-// A bound parameter. Text and bytes are views: they must outlive the call they are passed to.
+// A bound parameter. Text and bytes are views: they must outlive the call.
 struct Value {
   enum class Kind : std::uint8_t { kNull, kInteger, kReal, kText, kBytes };
 
@@ -41,23 +41,23 @@ class Row {
 
 enum class Dialect { kSqlite, kMysql };
 
-// What went wrong, by code:
-//   kUnavailable     the database is away; nothing was committed; open a new connection
-//   kTimeout         the connection broke inside COMMIT, or inside a write that commits by itself:
-//                    committed or not, nobody knows here; open a new connection and look
-//   kConflict        deadlock or lock time-out: the transaction is rolled back, run it again
-//   kInvalidArgument a statement or a value is wrong; the transaction was rolled back
-//   kLimit           disk full or a server limit reached; the transaction was rolled back
-//   kDenied          wrong user or password, or no right to do this
-//   kCorrupt         the database file is damaged or no database
-// A failed statement leaves no transaction open: it was rolled back, or after kUnavailable and
-// kTimeout the connection is dead and says so (kUnavailable) to every later call.
+// Errors by code:
+//   kUnavailable     the database is unreachable; nothing was committed; open a new connection
+//   kTimeout         the connection broke during COMMIT, or during a write that commits by itself:
+//                    the outcome is unknown; open a new connection and check
+//   kConflict        deadlock or lock time-out: the transaction was rolled back, run it again
+//   kInvalidArgument a wrong statement or value; the transaction was rolled back
+//   kLimit           disk full or a server limit; the transaction was rolled back
+//   kDenied          wrong user or password, or missing rights
+//   kCorrupt         the database file is damaged or not a database
+// A failed statement leaves no open transaction: it was rolled back. After kUnavailable and
+// kTimeout the connection is dead, and each later call returns kUnavailable.
 //
-// What both dialects share, so that one text of SQL can serve them: parameters are "?", names may
-// be quoted with "...", text in '...' knows no backslash escapes, || joins texts. Text compares
-// byte by byte if its column says so (MySQL: COLLATE utf8mb4_bin, which key columns need; it still
-// ignores blanks at the end, VARBINARY does not). Schema statements commit an open transaction on
-// MySQL, not on SQLite.
+// Common syntax of both dialects: parameters are "?", names may be quoted with "...", text in '...'
+// has no backslash escapes, || concatenates texts. Text compares byte by byte if its column is
+// declared so (MySQL: COLLATE utf8mb4_bin, which key columns need; it still ignores trailing
+// spaces, VARBINARY does not). Schema statements commit an open transaction on MySQL, not on
+// SQLite.
 //
 // Thread: one store thread owns a connection; never shared.
 class Connection {
@@ -67,48 +67,47 @@ class Connection {
   virtual Dialect dialect() const = 0;
 
   // Requires: begin() outside and commit() inside a transaction. Never run BEGIN, COMMIT or
-  // ROLLBACK as text: the connection must know where it stands.
+  // ROLLBACK as text: the connection tracks the transaction.
   virtual Status begin() = 0;
   virtual Status commit() = 0;
-  virtual Status rollback() = 0;  // fine without a transaction
+  virtual Status rollback() = 0;  // no effect without a transaction
 
-  // Runs one statement; the number of rows it matched (an UPDATE that changes nothing counts).
-  // Statements are prepared once and kept, by their text: values belong into parameters.
+  // Runs one statement. Returns the number of matched rows (including unchanged rows of an UPDATE).
+  // Statements are prepared once and cached by their text: pass values as parameters.
   virtual Result<std::int64_t> execute(std::string_view sql, std::span<const Value> parameters) = 0;
 
-  // Runs one statement that answers with rows. `on_row` must not use the connection.
+  // Runs one statement that returns rows. `on_row` must not use the connection.
   virtual Status query(std::string_view sql, std::span<const Value> parameters,
                        const std::function<void(const Row&)>& on_row) = 0;
 
-  // Inserts many rows, `values` row after row; in as few round trips as the database allows.
-  // `head` is "INSERT INTO t (a, b) VALUES" ("REPLACE INTO ..." likewise); columns is how many
-  // values a row has. All rows or none, also outside a transaction.
+  // Inserts many rows, `values` row by row, with as few round trips as possible. `head`: "INSERT
+  // INTO t (a, b) VALUES" or "REPLACE INTO ..."; columns: number of values per row. All rows or
+  // none, also outside a transaction.
   virtual Status insert_rows(std::string_view head, int columns, std::span<const Value> values) = 0;
 
-  // Deletes the rows of `table` named by their keys, and says for each whether it was there.
-  // `keys` holds, row after row, a value for each of key_columns; no key comes twice and none is
-  // null. The columns must be the primary key or a unique one, or the start of an index (then
-  // several rows may have a key, and what is said of it means nothing). All or none, also outside
-  // a transaction.
+  // Deletes the rows of `table` with these keys. Returns for each key whether its row existed.
+  // `keys` has, row by row, a value for each of key_columns; keys are unique and not null. The
+  // columns must be the primary key or a unique key, or the start of an index (then several rows
+  // may match, and the result for the key is undefined). All or none, also outside a transaction.
   virtual Result<std::vector<bool>> delete_rows(std::string_view table,
                                                 std::span<const std::string_view> key_columns,
                                                 std::span<const Value> keys) = 0;
 
-  // Sets columns of the rows of `table` named by their keys, and says for each whether it was
-  // there. `values` holds, row after row, a value for each of key_columns, then one for each of
-  // set_columns. Keys as for delete_rows(), unique ones. All or none, as there.
+  // Updates columns of the rows of `table` with these keys. Returns for each key whether its row
+  // existed. `values` has, row by row, a value for each of key_columns, then for each of
+  // set_columns. Keys as for delete_rows(), unique ones. All or none, also outside a transaction.
   virtual Result<std::vector<bool>> update_rows(std::string_view table,
                                                 std::span<const std::string_view> key_columns,
                                                 std::span<const std::string_view> set_columns,
                                                 std::span<const Value> values) = 0;
 
   // Runs a script of statements separated by ";" at line ends, for schema changes. Stops at the
-  // first that fails; what the earlier ones did stays, unless a transaction was open on SQLite.
+  // first failure; the effects of earlier statements stay, unless a transaction was open on SQLite.
   virtual Status run_script(std::string_view script) = 0;
 
-  // Waits until this connection shows everything that its cluster has committed so far. A node of a
-  // Galera cluster may show older rows for some seconds after it was frozen. Requires: no
-  // transaction. kUnavailable: it took too long; open a new connection.
+  // Waits until this connection shows everything that its cluster has committed. A node of a Galera
+  // cluster may show old rows for some seconds after it was frozen. Requires: no transaction.
+  // Error: kUnavailable if it took too long; open a new connection.
   virtual Status catch_up() { return {}; }
 };
 

@@ -4,18 +4,18 @@
 #include <string_view>
 #include <vector>
 
-// Texts of SQL that both drivers cut and build the same way. Pure functions.
+// SQL text functions for both drivers. Pure functions.
 namespace carillon::sql {
 
-// The statements of a script, without the ";" that ends a line. Lines that hold only a comment
-// ("-- ...") and blank lines are dropped, so a ";" in a comment ends nothing.
+// The statements of a script, without the ";" at a line end. Comment lines ("-- ...") and blank
+// lines are dropped, so a ";" in a comment does not end a statement.
 std::vector<std::string> split_script(std::string_view script);
 
 // "(?, ?), (?, ?)" for two rows of two columns.
 std::string placeholder_rows(int rows, int columns);
 
-// The first words of a statement on one line, for messages. Values are parameters, so it holds
-// none.
+// The first words of a statement on one line, for messages. It contains no values, because they are
+// parameters.
 std::string statement_excerpt(std::string_view sql);
 
 }  // namespace carillon::sql

@@ -11,11 +11,11 @@
 
 namespace carillon::sql {
 
-// Prepared statements by their text, the least recently used given up first.
+// A cache of prepared statements by their text, with least-recently-used eviction.
 //
-// Invariant: at most `entries_max` statements with texts of together at most `bytes_max` are kept,
-// so that a program with thousands of tables does not fill the server's memory. The newest one
-// stays even if it is longer than all that.
+// Invariant: it keeps at most `entries_max` statements with together at most `bytes_max` of text,
+// so that a program with thousands of tables does not exhaust the server's memory. The newest one
+// stays even if it is longer.
 //
 // Thread: the connection's.
 template <class Statement>
@@ -26,7 +26,7 @@ class StatementCache {
   StatementCache(const StatementCache&) = delete;
   StatementCache& operator=(const StatementCache&) = delete;
 
-  // The statement kept under `text`, or null. Valid until the next insert(), erase() or clear().
+  // The statement for `text`, or null. Valid until the next insert(), erase() or clear().
   Statement* find(std::string_view text) {
     const auto found = by_text_.find(text);
     if (found == by_text_.end()) return nullptr;
@@ -34,7 +34,7 @@ class StatementCache {
     return found->second->statement.get();
   }
 
-  // Requires: nothing is kept under `text`.
+  // Requires: there is no statement for `text`.
   Statement* insert(std::string_view text, std::unique_ptr<Statement> statement) {
     entries_.push_front({std::string{text}, std::move(statement)});
     by_text_.emplace(entries_.front().text, entries_.begin());

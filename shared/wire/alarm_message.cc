@@ -66,7 +66,7 @@ std::string alarm_subject(const AlarmMessage& message) {
   if (message.jobs.empty()) return subject;
   subject += " of " + message.jobs.front().task_id;
   const auto more = static_cast<std::int64_t>(message.jobs.size()) - 1;
-  // How many jobs the failures beyond the lines are of is not known; at least one.
+  // The number of jobs of the other failures is unknown; at least one.
   if (message.others > 0) return subject + " and at least " + counted(more + 1, "other job");
   return more == 0 ? subject : subject + " and " + counted(more, "other job");
 }
@@ -80,7 +80,7 @@ std::string alarm_text(const AlarmMessage& message) {
   if (failures_of(message) == 0) return text;
   if (!text.empty()) text += "\n";
   text += counted(failures_of(message), "failure") + " in node group " + message.group +
-          " that will not be tried again. Of each job the last one is shown.\n";
+          " that will not be retried. The list shows the last one of each job.\n";
   for (const AlarmLine& line : message.jobs) {
     text += "\n" + line.task_id;
     if (!line.description.empty()) text += " (" + line.description + ")";

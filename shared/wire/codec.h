@@ -5,25 +5,25 @@
 
 #include "shared/wire/messages.h"
 
-// Messages to bytes and back. Pure.
+// Encodes and decodes messages. Pure.
 //
-// Decoding trusts nothing: the frame's size, its depth, every count and every length is limited
-// before anything is allocated, and numbers are checked against their range. A field left out
-// keeps its default; a field of the wrong type is an error that names it.
+// Decoding does not trust its input: frame size, depth, counts and lengths are limited before any
+// allocation, and numbers are checked against their range. A missing field keeps its default; a
+// field of the wrong type is an error that names it.
 //
 // Thread: any.
 namespace carillon::wire {
 
 std::string encode(const Envelope& envelope);
 
-// kInvalidArgument: not a frame, or not of this version; `correlation_of` may still find whom to
-// tell.
+// Error: kInvalidArgument for invalid frames or other versions; `correlation_of` may still find the
+// request to answer.
 Result<Envelope> decode(std::string_view frame);
 
-// The correlation of a frame that decode() refused, or 0.
+// The correlation of a frame that decode() rejected, or 0.
 std::uint64_t correlation_of(std::string_view frame);
 
-// Whether a frame's head says that it is a Submit.
+// Whether a frame's header says that it is a Submit.
 bool is_submit(std::string_view frame);
 
 // A JobSpec as it is stored and handed out: a MessagePack map of the fields that differ from their
@@ -31,8 +31,8 @@ bool is_submit(std::string_view frame);
 std::string encode_spec(const JobSpec& spec);
 Result<JobSpec> decode_spec(std::string_view bytes);
 
-// The same without the task id and the group, for where they stand beside it. The spec is as it was
-// when this returns.
+// The same without the task id and the group, for rows with their own columns for them. The spec is
+// unchanged when this returns.
 std::string encode_spec_of_row(JobSpec& spec);
 
 }  // namespace carillon::wire

@@ -13,14 +13,14 @@
 namespace carillon::wire {
 namespace {
 
-// Times are of the years 1 to 9999 and durations of at most a hundred years, so that nobody behind
-// the decoder has to fear that a sum of two overflows.
+// Times are in the years 1 to 9999, and durations at most a hundred years, so that the sum of two
+// never overflows.
 constexpr std::int64_t kTimeMin = -62'135'596'800'000'000;
 constexpr std::int64_t kTimeMax = 253'402'300'799'999'999;
 constexpr std::int64_t kDurationMax = 100LL * 366 * 24 * 3600 * 1'000'000;
 
-// Reads values into fields. Every call answers whether it went well; the first that does not
-// leaves problem(), and its callers on the way out put the path in front.
+// Reads values into fields. Each call returns whether it succeeded; the first failure sets
+// problem(), and its callers prepend the path.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : reader_(bytes) {}
@@ -70,12 +70,12 @@ class Decoder {
   bool wrong(const Token& token, std::string_view wanted) {
     return fail("is " + std::string{name_of(token.kind)} + ", must be " + std::string{wanted});
   }
-  // Puts `step` in front of the path to what went wrong.
+  // Prepends `step` to the path of the error.
   bool within(const std::string& step) {
     path_ = step + path_;
     return false;
   }
-  bool next(Token& token) { return reader_.next(token) || fail("is cut off or not MessagePack"); }
+  bool next(Token& token) { return reader_.next(token) || fail("is truncated or not MessagePack"); }
   bool expect(TokenKind kind, Token& token) {
     return next(token) && (token.kind == kind || wrong(token, name_of(kind)));
   }
@@ -108,12 +108,12 @@ class Decoder {
       if (!good) return within("." + std::string{key.bytes});
       if (known) return true;
     }
-    return reader_.skip() || fail("has an unknown field that is cut off or not MessagePack");
+    return reader_.skip() || fail("has an unknown field that is truncated or not MessagePack");
   }
 
   template <class T, class S>
   bool get_slot(T& value, const S& slot) {
-    if (reader_.take_nil()) return true;  // as good as left out
+    if (reader_.take_nil()) return true;  // equal to a missing field
     auto& member = value.*slot.member;
     using Member = std::remove_reference_t<decltype(member)>;
     if constexpr (std::is_same_v<Member, std::string>) {
@@ -130,7 +130,7 @@ class Decoder {
   bool get_string(Flavour flavour, std::string& value) {
     Token token;
     if (!next(token)) return false;
-    // Older MessagePack libraries know no bytes and send them as text.
+    // Older MessagePack libraries have no bytes and send them as text.
     const bool fits = token.kind == TokenKind::kText ||
                       (token.kind == TokenKind::kBytes && flavour == Flavour::kBytes);
     if (!fits) return wrong(token, flavour == Flavour::kBytes ? "bytes" : "text");
@@ -276,7 +276,7 @@ bool get_message(Decoder& decoder, Message& message) {
   return decoder.get(message.emplace<kType>());
 }
 
-// The reader and the name of every type of message, by its number.
+// The reader and the name of each message type, by number.
 struct MessageType {
   bool (*get)(Decoder&, Message&) = nullptr;
   std::string_view name{};
@@ -332,7 +332,7 @@ Result<Envelope> decode(std::string_view frame) {
   if (!message_type.get(decoder, envelope.message)) return decoder.problem(message_type.name);
   if (!decoder.at_end()) {
     return Error{ErrorCode::kInvalidArgument,
-                 std::string{message_type.name} + " is followed by bytes that do not belong to it"};
+                 std::string{message_type.name} + " is followed by extra bytes"};
   }
   return envelope;
 }
@@ -352,7 +352,7 @@ Result<JobSpec> decode_spec(std::string_view bytes) {
   JobSpec spec;
   if (!decoder.get(spec)) return decoder.problem("job");
   if (!decoder.at_end()) {
-    return Error{ErrorCode::kInvalidArgument, "job is followed by bytes that do not belong to it"};
+    return Error{ErrorCode::kInvalidArgument, "job is followed by extra bytes"};
   }
   spec.replace_on_exist = false;  // Earlier versions stored it.
   return spec;

@@ -16,7 +16,7 @@ namespace {
 template <class T>
 const T kDefaults{};
 
-// Where MessagePack's packer writes.
+// The output of MessagePack's packer.
 struct Sink {
   std::string bytes{};
   void write(const char* data, std::size_t size) { bytes.append(data, size); }

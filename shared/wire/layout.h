@@ -5,13 +5,13 @@
 #include <string_view>
 #include <tuple>
 
-// Which fields every message has, under which key: the one list that encoding, decoding and the
-// test of docs/reference/protocol.md go by. A new field is a line here and a line there.
+// The fields of each message and their keys: one list for encoding, decoding and the test of
+// docs/reference/protocol.md. A new field is one line here and one in the list.
 namespace carillon::wire {
 
-inline constexpr std::size_t kListMax = 65536;  // elements where no other limit is given
+inline constexpr std::size_t kListMax = 65536;  // elements, unless another limit is given
 
-// How the text of a field travels: as MessagePack str or bin.
+// The MessagePack type of a text field: str or bin.
 enum class Flavour : int { kText = 0, kBytes = 1 };
 
 template <class Class, class Member>
@@ -33,7 +33,7 @@ constexpr Slot<Class, Member> bytes(std::string_view key, Member Class::*member)
   return {key, member, kListMax, Flavour::kBytes};
 }
 
-// The numbers that an enumeration may have.
+// The valid numbers of an enumeration.
 struct NumberRange {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -41,8 +41,7 @@ struct NumberRange {
 template <class Enum>
 inline constexpr NumberRange kRange{};
 
-// kName: the heading in docs/reference/protocol.md and the start of an error message. kSlots: the
-// fields.
+// kName: the heading in docs/reference/protocol.md and the prefix of errors. kSlots: the fields.
 template <class T>
 struct Layout;
 

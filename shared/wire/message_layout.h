@@ -5,7 +5,7 @@
 #include "shared/wire/messages.h"
 #include "shared/wire/spec_layout.h"
 
-// The fields of every message and what is in it.
+// The fields of each message and of its parts.
 namespace carillon::wire {
 
 template <>
@@ -84,7 +84,7 @@ struct Layout<Acted> {
                                      slot("next", &Acted::next)};
 };
 
-// There are fewer.
+// More than the number of states.
 inline constexpr std::size_t kStatesMax = 16;
 
 template <>

@@ -14,10 +14,10 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// What the programs say to each other; docs/reference/protocol.md describes the same for people.
+// The messages between the programs; docs/reference/protocol.md describes them for people.
 //
-// A frame is one MessagePack array [version, type, correlation, body], the body a map. A request's
-// answer carries the request's correlation. Unknown fields of a body are ignored.
+// A frame is a MessagePack array [version, type, correlation, body]; the body is a map. An answer
+// has the correlation of its request. Unknown fields of a body are ignored.
 namespace carillon::wire {
 
 inline constexpr int kProtocolVersion = 1;
@@ -26,8 +26,8 @@ inline constexpr std::size_t kSubmitJobsMax = 1000;  // jobs in one Submit
 inline constexpr std::size_t kReportResultsMax = 4096;
 inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;  // bytes of one Output message
 
-// A changing request's number: `client` is drawn at random by each client process, `sequence`
-// counts from 1. At most kRequestWindow may be unanswered. A resend gets the first answer.
+// The number of a changing request: each client process draws `client` randomly, `sequence` counts
+// from 1. At most kRequestWindow requests may be unanswered. A resend gets the first answer.
 struct RequestNumber {
   std::int64_t client = 0;  // 1 .. 2^59-1
   std::int64_t sequence = 0;
@@ -47,7 +47,7 @@ inline constexpr std::int64_t kRequestWindow = 16;
 struct Submit {
   RequestNumber request{};
   std::vector<JobSpec> jobs{};
-  bool suspended = false;  // from the beginning: they run when somebody resumes them
+  bool suspended = false;  // from the start: they run after a resume
 };
 
 enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kStored = 3 };
@@ -55,15 +55,15 @@ enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kS
 struct SubmitAnswer {
   std::string task_id{};
   std::string group{};
-  JobId job_id{};  // of the job, or of a definition's next occurrence; 0 when not accepted
+  JobId job_id{};  // of the job, or of a definition's next occurrence; 0 if not accepted
   SubmitStatus status = SubmitStatus::kRejected;
-  std::string tz{};       // the zone that a cron job was stored with
-  std::string reason{};   // why not accepted
-  std::string warning{};  // accepted, but something looks wrong
+  std::string tz{};       // the time zone that was stored with a cron job
+  std::string reason{};   // why it was not accepted
+  std::string warning{};  // set for an accepted job that looks wrong
 };
 
 struct Submitted {
-  std::vector<SubmitAnswer> answers{};  // one a job, in order
+  std::vector<SubmitAnswer> answers{};  // one per job, in order
 };
 
 enum class Verb : int {
@@ -73,56 +73,56 @@ enum class Verb : int {
   kTrigger = 3,
   kKill = 4,
   kAddExecutors = 5,  // to a group, by hand
-  kSplitGroup = 6,    // into parts
+  kSplitGroup = 6,    // into partitions
   kCleanHistory = 7,  // of a task, a group, or all
   kSetScript = 8,     // of a definition
-  kRemoveGroup = 9    // of executors, without jobs
+  kRemoveGroup = 9    // of an executor group without jobs
 };
 
 struct Act {
   RequestNumber request{};
   Verb verb = Verb::kCancel;
   std::string group{};
-  std::string task_id{};  // empty where job_id names the job (kKill)
+  std::string task_id{};  // empty if job_id names the job (kKill)
   JobId job_id{};
-  // kTrigger: instead of the job's own; kSetScript: its source
+  // kTrigger: replaces the job's own payload; kSetScript: the source
   std::optional<std::string> payload{};
-  bool force = false;  // kTrigger: whatever overlap says
-  // kTrigger: of the job's executors, only these; kAddExecutors: who they are.
+  bool force = false;  // kTrigger: ignores the overlap rule
+  // kTrigger: restricts the job's executors to these; kAddExecutors: the executors.
   std::vector<std::string> addresses{};
-  std::optional<std::string> token{};  // kAddExecutors: for calls; none: as it is
-  std::int32_t parts = 0;              // kSplitGroup: so many: 2, 4, 8, 16, 32 or 64
-  // kCleanHistory: of rows after this one (0: from the first) and before that (0: to the last),
-  // what ended before `until_us` (0: whenever).
+  std::optional<std::string> token{};  // kAddExecutors: for calls; none: unchanged
+  std::int32_t parts = 0;              // kSplitGroup: number of partitions: 2, 4, 8, 16, 32 or 64
+  // kCleanHistory: rows with ids after `after` (0: from the first) and before `before` (0: to the
+  // last) that ended before `until_us` (0: any time).
   std::int64_t after = 0;
   std::int64_t before = 0;
   std::int64_t until_us = 0;
-  // kSetScript: empty: as it is; what the version is; 0: it is used from now on, otherwise the
-  // number of a version that was used elsewhere before, and is only kept.
+  // kSetScript: language (empty: unchanged), comment, and version. Version 0: used from now on;
+  // otherwise the number of an earlier version of another system, which is only stored.
   std::string language{};
   std::string remark{};
   std::int64_t script_version = 0;
 };
 
 struct Acted {
-  JobId job_id{};          // kTrigger: the occurrence made
-  std::string message{};   // what happened, for a person
-  std::int64_t count = 0;  // kCleanHistory: rows that went
-  std::int64_t next = 0;   // kCleanHistory: where to go on; 0: that was all
+  JobId job_id{};          // kTrigger: the new run
+  std::string message{};   // what happened, as text for people
+  std::int64_t count = 0;  // kCleanHistory: number of deleted rows
+  std::int64_t next = 0;   // kCleanHistory: where to continue; 0: complete
 };
 
-// Asks for rows. Which fields a row has stands in docs/reference/protocol.md, by `what`.
+// A query for rows. docs/reference/protocol.md lists the fields of a row for each `what`.
 struct Query {
   std::string what{};  // list waiting executing history show nodes groups stats output job
                        // counts scripts script
   std::string group{};
   std::string task_id{};
   JobId job_id{};
-  std::int64_t since_us = 0;  // history: ended later than this; 0: no bound. counts: from here
-  std::int64_t until_us = 0;  // counts: up to here
-  std::int64_t limit = 0;     // 0: the tracker's default
-  std::string after{};  // the `next` of the answer before; script: a version, empty: that in use
-  std::vector<std::string> states{};  // history: only rows that ended like this; empty: all
+  std::int64_t since_us = 0;  // history: ended later than this; 0: no limit. counts: from this time
+  std::int64_t until_us = 0;  // counts: up to this time
+  std::int64_t limit = 0;     // 0: the job tracker's default
+  std::string after{};  // `next` of the previous answer; script: a version, empty: the current one
+  std::vector<std::string> states{};  // history: only rows with these states; empty: all
 };
 
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
@@ -130,26 +130,26 @@ using Row = std::vector<std::pair<std::string, Field>>;
 
 struct Rows {
   std::vector<Row> rows{};
-  std::string next{};  // empty: that was all
+  std::string next{};  // empty: this was the last page
 };
 
 // ---- from a task tracker ----
 
-// One try of one job.
+// One attempt of a job.
 struct AttemptId {
   JobId job_id{};
   std::int32_t attempt = 0;
   auto operator<=>(const AttemptId&) const = default;
 };
 
-// What a task tracker holds: it was handed it, and its result was not confirmed yet.
+// A job that a task tracker holds: received, and its result is not confirmed.
 struct Held {
   AttemptId id{};
   bool started = false;
 };
 
 struct Register {
-  SessionId session{};  // drawn at random by the task tracker, once a life
+  SessionId session{};  // random, drawn by the task tracker at its start
   std::string name{};
   std::string group{};
   std::int32_t threads = 1;
@@ -157,38 +157,39 @@ struct Register {
   std::vector<std::string> allow{};  // handler command shell script http
   std::string version{};
   std::vector<Held> holding{};  // after a reconnect
-  std::string address{};        // where it runs, for people: "host-1 pid 4242"
-  std::int64_t number = 0;      // counts from 1; 0: not said
-  bool waits = false;           // for the time that a HandedJob says
-  std::int64_t pulls = 0;       // so many Pulls were sent before, by their numbers
+  std::string address{};        // location for people: "host-1 pid 4242"
+  std::int64_t number = 0;      // counts from 1; 0: not given
+  bool waits = false;           // supports HandedJob::wait
+  std::int64_t pulls = 0;       // number of the last Pull before
 };
 
-// A part of a node group that the answering job tracker looks after.
+// A partition of a node group that the answering job tracker owns.
 struct OwnedPart {
   std::int32_t part = 0;
-  std::int64_t epoch = 0;  // of two that say so, the one with the higher does
+  std::int64_t epoch = 0;  // of two claims, the higher one is valid
 };
 
 struct Registered {
-  Duration lease{};                  // a session not heard of for so long is dead
-  Duration pull_interval{};          // pull at least this often
-  std::int64_t tracker_session = 0;  // another one than before: the job tracker was restarted
-  // Of a group that was split: how many parts it has, and those of this job tracker. The others are
-  // to be had from others, where a task tracker registers likewise.
+  Duration lease{};                  // a session without a heartbeat for this time is dead
+  Duration pull_interval{};          // longest interval between pulls
+  std::int64_t tracker_session = 0;  // it changes when the job tracker restarts
+  // For a split group: its number of partitions, and those of this job tracker. The task tracker
+  // registers with the other job trackers for the others.
   std::int32_t parts = 0;
   std::vector<OwnedPart> owned{};
 };
 
-// Renews the lease, and replaces the credit: up to `window` jobs in hand-outs above `handout_seen`.
+// Renews the lease. Sets the credit: up to `window` jobs in hand-outs above `handout_seen`.
 struct Pull {
   SessionId session{};
   std::int64_t number = 0;                     // counts from 1
   std::int64_t handout_seen = 0;               // highest HandOut::number received
-  std::int64_t answered = 0;                   // highest Pull::number that was answered
-  std::int32_t window = 0;                     // free threads + prefetch
-  std::optional<std::vector<Held>> holding{};  // given about once a second: everything held
-  std::string overload{};  // why it wants none, for people: "cpu 97%"; empty: it is not too busy
-  bool draining = false;   // it wants none any more, and ends when what runs has ended
+  std::int64_t answered = 0;                   // highest answered Pull::number
+  std::int32_t window = 0;                     // free threads plus prefetch
+  std::optional<std::vector<Held>> holding{};  // sent about once a second: all held jobs
+  // Why it takes no jobs, for people: "cpu 97%"; empty: it is not overloaded.
+  std::string overload{};
+  bool draining = false;  // takes no more jobs, and stops when its runs have ended
 };
 
 struct Pulled {
@@ -200,25 +201,26 @@ struct HandedJob {
   std::string task_id{};
   WallTime trigger_time{};
   std::string spec{};  // an encoded JobSpec, see codec.h
-  Duration wait{};     // from its sending on: it must not begin before
+  Duration wait{};     // after it was sent; it must not start earlier
 };
 
 struct HandOut {
   SessionId session{};
-  std::int64_t number = 0;  // grows in a worker's session, over restarts of the tracker too
-  std::int64_t pull = 0;    // the newest Pull::number known when it was sent
+  std::int64_t number = 0;  // grows in a worker's session, also across restarts of the job tracker
+  std::int64_t pull = 0;    // the newest known Pull::number when it was sent
   std::vector<HandedJob> jobs{};
-  std::int64_t tracker_session = 0;  // as of Registered: whose hand-out it is
+  std::int64_t tracker_session = 0;  // see Registered: the sender's session
 };
 
 enum class RunOutcome : int {
   kSucceeded = 0,
-  kFailed = 1,     // for good, whatever retries remain
-  kException = 2,  // counts as a failure, retried while retries remain
-  kLater = 3,      // again after `later`, no failure counted
-  kTimedOut = 4,   // counts as a failure
-  kKilled = 5,     // stopped because it was told to
-  kDiscarded = 6,  // not run, as another run of its job had not ended; for good, and no failure
+  kFailed = 1,     // failed without further retries
+  kException = 2,  // a failure, retried while retries remain
+  kLater = 3,      // again after `later`; does not count as a failure
+  kTimedOut = 4,   // a failure
+  kKilled = 5,     // stopped on request
+  // Not run, because another run of its job had not ended; permanent, not a failure.
+  kDiscarded = 6,
 };
 
 struct RunResult {
@@ -229,25 +231,23 @@ struct RunResult {
   WallTime started_at{};
   WallTime ended_at{};
   Duration later{};
-  std::int32_t bucket =
-      -1;  // of its task id: to whose part of a split group it belongs; -1: unsaid
+  std::int32_t bucket = -1;  // of its task id, see shared/job/bucket.h; -1: unknown
 };
 
 struct Report {
   SessionId session{};
   std::vector<RunResult> results{};
-  // The session that ran them, where it was another one: an earlier life of a task tracker, whose
-  // results lay on its disk. 0: `session`.
+  // The session that ran them, if it was an earlier one with results on disk. 0: `session`.
   SessionId origin{};
 };
 
-// Jobs that were handed out, but not started, and shall be given to somebody else.
+// Returns jobs that were handed out but not started, so that others get them.
 struct GiveBack {
   SessionId session{};
   std::vector<AttemptId> jobs{};
 };
 
-// The tracker has these results (or knows better): forget them.
+// The job tracker has processed these results: forget them.
 struct Reported {
   std::vector<AttemptId> done{};
 };
@@ -256,7 +256,7 @@ enum class Stream : int { kStdout = 1, kStderr = 2, kLog = 3 };
 
 struct OutputChunk {
   AttemptId id{};
-  std::int64_t sequence = 0;  // counts from 1 in an attempt
+  std::int64_t sequence = 0;  // counts from 1 per attempt
   Stream stream = Stream::kStdout;
   WallTime at{};
   std::string bytes{};
@@ -268,40 +268,39 @@ struct Output {
 };
 
 struct OutputTaken {
-  std::int64_t chunks = 0;  // so many of the message's, all of them unless the tracker is full
+  std::int64_t chunks = 0;  // number of accepted chunks; all, unless the job tracker is full
 };
 
-// The tracker tells a worker to stop runs.
+// A stop request of the job tracker for runs.
 struct Kill {
   std::vector<AttemptId> jobs{};
   std::string reason{};
 };
 
-// A task tracker that has finished everything goes.
+// A task tracker without jobs signs off.
 struct Bye {
   SessionId session{};
   std::string group{};  // as in its Register
 };
 
-// The answer to a Bye, and to nothing else.
+// The answer to a Bye.
 struct Gone {};
 
 // ---- feedback, from a job client ----
 
 inline constexpr std::size_t kFeedbackMax = 500;  // results in one Feedback
 
-// Asks for the results that wait for a client group, and says what became of those that this
-// listener was given before. Its answer comes when there are some, or empty after a while. What it
-// was given and does not name here goes out again.
+// Requests results for a client group, and acknowledges earlier ones. The answer comes when there
+// are results, or empty after a while. Results that are not named here are delivered again.
 struct FetchFeedback {
   std::string client_group{};
-  std::int64_t listener = 0;         // drawn at random by each who listens; never 0
-  std::vector<std::int64_t> done{};  // acknowledged: they are never sent again
-  bool refused = false;              // the first that is not done could not be taken: wait a bit
-  std::int64_t limit = 0;            // 0: none now, but what it holds stays its own
+  std::int64_t listener = 0;         // random, drawn by each listener; never 0
+  std::vector<std::int64_t> done{};  // acknowledged: not delivered again
+  bool refused = false;              // the handler rejected the first one that is not done: pause
+  std::int64_t limit = 0;            // 0: none now, but the listener keeps its results
 };
 
-// How a job has ended.
+// The end of a job.
 struct FeedbackEntry {
   std::int64_t id = 0;
   JobId job_id{};
@@ -321,17 +320,17 @@ struct Feedback {
   std::vector<FeedbackEntry> results{};  // in the order of their ends
 };
 
-// ---- from a job tracker to whoever asks about what another one looks after ----
+// ---- redirect, from a job tracker ----
 
-// Nothing was done; it is to be sent to that job tracker, as it is. Without an address: the message
-// is about node groups of several job trackers, and is to be sent in parts, one for each node
-// group, numbered anew; where it is about one group that was split, one for each part of that.
+// A redirect. Nothing was done; send the message unchanged to that job tracker. Without an address,
+// the message concerns node groups of several job trackers: send it in parts with new numbers, one
+// for each node group, or for a split group one for each partition.
 struct Elsewhere {
   std::string address{};   // "tcp://host-2:35001"
-  std::int32_t parts = 0;  // of the node group, if it was split; see shared/job/bucket.h
+  std::int32_t parts = 0;  // number of partitions of a split group; see shared/job/bucket.h
 };
 
-// ---- either way ----
+// ---- in both directions ----
 
 struct ErrorReply {
   Error error{};
@@ -341,7 +340,7 @@ using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, R
                              Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
                              OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Elsewhere>;
 
-// On the wire a message's type is its place in this list, which only grows at its end.
+// On the wire, a message's type is its position in this list, which grows only at its end.
 struct Envelope {
   std::uint64_t correlation = 0;
   Message message{};

@@ -28,7 +28,7 @@ const char* name_of(TokenKind kind) {
     case TokenKind::kExtension:
       return "an extension";
   }
-  return "nothing known";
+  return "an unknown type";
 }
 
 bool Reader::next(Token& token) {
@@ -46,7 +46,7 @@ bool Reader::next(Token& token) {
   return take_long(head, token);
 }
 
-// The forms whose first byte, 0xc0 to 0xdf, only says what follows.
+// The forms with a first byte of 0xc0 to 0xdf, which defines the rest.
 bool Reader::take_long(unsigned char head, Token& token) {
   std::uint64_t count = 0;
   switch (head) {
@@ -119,7 +119,7 @@ bool Reader::skip() {
   std::uint64_t values = 1;
   Token token;
   while (values > 0) {
-    // Each takes at least a byte, so that a made-up count cannot keep this busy.
+    // Each takes at least a byte, so a false count cannot cause long work.
     if (values > rest_.size() || !next(token)) return false;
     --values;
     if (token.kind == TokenKind::kArray) values += token.count;
@@ -144,7 +144,7 @@ bool Reader::take_run(std::size_t length_size, TokenKind kind, Token& token) {
 }
 
 bool Reader::take_body(std::uint64_t length, TokenKind kind, Token& token) {
-  if (kind == TokenKind::kExtension) ++length;  // its type stands before its bytes
+  if (kind == TokenKind::kExtension) ++length;  // its type precedes its bytes
   if (length > rest_.size()) return false;
   token.kind = kind;
   token.bytes = rest_.substr(0, length);

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-// One MessagePack value after another out of bytes that nobody vouches for, without copying and
-// without allocating. MessagePack's own unpacker makes a tree first, 24 bytes for every byte that a
-// hostile frame claims to be an element; here a count is only a number until its elements are read.
+// Reads MessagePack values one by one from untrusted bytes, without copying or allocating.
+// MessagePack's own unpacker builds a tree first, with 24 bytes for each element that a hostile
+// frame claims; here a count is only a number until its elements are read.
 //
 // Thread: the owner's.
 namespace carillon::wire {
@@ -18,12 +18,12 @@ enum class TokenKind : int {
   kFloat = 4,
   kText = 5,
   kBytes = 6,
-  kArray = 7,  // its elements follow
-  kMap = 8,    // its keys and values follow in turn
+  kArray = 7,  // followed by its elements
+  kMap = 8,    // followed by keys and values in turn
   kExtension = 9,
 };
 
-// "text", "a list", ... as an error message says it.
+// "text", "a list", ... for error messages.
 const char* name_of(TokenKind kind);
 
 struct Token {
@@ -32,7 +32,7 @@ struct Token {
   std::int64_t integer = 0;
   std::uint64_t unsigned_integer = 0;  // kUnsigned only
   double real = 0;
-  std::string_view bytes{};  // kText, kBytes, kExtension: within what is read
+  std::string_view bytes{};  // kText, kBytes, kExtension: part of the input
   std::uint32_t count = 0;   // kArray: elements; kMap: pairs
 };
 
@@ -40,14 +40,14 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
-  // False: the bytes end within the value, its count is more than the rest could hold, or it has a
-  // first byte that MessagePack never uses. Then nothing more can be read.
+  // False: the input ends within the value, its count exceeds the rest of the input, or its first
+  // byte is invalid. Then nothing more can be read.
   bool next(Token& token);
 
-  // Passes over one value with all that it holds. False as for next().
+  // Skips one value with all its elements. False as for next().
   bool skip();
 
-  // Passes over a nil, if that is next.
+  // Skips a nil if it is next.
   bool take_nil() {
     if (rest_.empty() || static_cast<unsigned char>(rest_.front()) != 0xc0) return false;
     rest_.remove_prefix(1);

@@ -38,7 +38,7 @@ Result<std::string> text(const std::string& field, const Json& value) {
 Result<std::int64_t> whole_number(const std::string& field, const Json& value, std::int64_t min,
                                   std::int64_t max) {
   if (!value.is_number_integer()) return wrong_type(field, value, "a whole number");
-  // Those below zero have a sign, those too large for 64 bits with one have none.
+  // Negative numbers have a sign; numbers beyond 64 bits are parsed without one.
   const bool fits = value.is_number_unsigned() &&
                     value.get<std::uint64_t>() >= static_cast<std::uint64_t>(min) &&
                     value.get<std::uint64_t>() <= static_cast<std::uint64_t>(max);
@@ -104,7 +104,7 @@ Result<Enum> word(const std::string& field, const Json& value, const Words<Enum,
                did_you_mean(given, all));
 }
 
-// A job in the making, with what has to be compared once everything was read.
+// A job under construction, with data to compare after all fields were read.
 struct Draft {
   JobSpec& spec;
   std::vector<std::string> schedules{};  // which of now, at, cron, ... are given
@@ -117,7 +117,7 @@ struct Draft {
   bool has_overlap = false;
 };
 
-// What an object may hold, and how each field is read into a T.
+// The fields of an object, and how to read each into a T.
 template <class T>
 struct FieldReader {
   std::string_view name{};
@@ -321,7 +321,7 @@ Status read_payload(Draft& draft, const std::string& field, const Json& value) {
   auto bytes = from_base64(draft.spec.payload);
   if (!bytes && draft.spec.payload.ends_with('=') && draft.spec.payload.size() % 4 != 0) {
     return wrong(field +
-                 " has wrong padding ('=' fills it up to a multiple of four characters, or is left "
+                 " has wrong padding (use '=' up to a multiple of four characters, or leave it "
                  "out)");
   }
   if (!bytes) return wrong(field + " is not base64");
@@ -333,16 +333,17 @@ Status read_retries(Draft& draft, const std::string& field, const Json& value) {
   RetryPolicy& retries = draft.spec.retries;
   if (value.is_object()) {
     CARILLON_TRY(read_object(retries, "retries.", value, kRetryFields));
-    // Not base: a run that asks for "later" waits for it too, without any retries.
+    // Not base: a run that asks for "later" uses it too, even without retries.
     for (const char* detail : {"policy", "cap", "jitter"}) {
       if (retries.max > 0 || !value.contains(detail)) continue;
       return wrong("retries." + std::string{detail} +
-                   " does not go with retries.max 0 (say how many retries)");
+                   " cannot be combined with retries.max 0 (say how many retries)");
     }
     if (!value.contains("cap")) {
       retries.cap = std::max(retries.cap, retries.base);
     } else if (retries.policy != RetryBackoff::kExponential) {
-      return wrong("retries.cap does not go with retries.policy fixed, only with exponential");
+      return wrong(
+          "retries.cap cannot be combined with retries.policy fixed, only with exponential");
     }
     return {};
   }
@@ -358,7 +359,7 @@ Status read_misfire(Draft& draft, const std::string& field, const Json& value) {
     if (misfire.policy == MisfirePolicy::kFireAll) return {};
     for (const char* detail : {"max", "window"}) {
       if (!value.contains(detail)) continue;
-      return wrong("misfire." + std::string{detail} + " does not go with misfire.policy " +
+      return wrong("misfire." + std::string{detail} + " cannot be combined with misfire.policy " +
                    std::string{word_of(misfire.policy, kMisfireWords)} + ", only with fire_all");
     }
     return {};
@@ -378,7 +379,7 @@ Status read_text(Draft& draft, const std::string& field, const Json& value) {
 Status read_task_id(Draft& draft, const std::string& field, const Json& value) {
   draft.spec.task_id = CARILLON_TRY(text(field, value));
   if (!draft.spec.task_id.empty()) return {};
-  return wrong(field + " is empty (leave it out and one is made)");
+  return wrong(field + " is empty (leave it out to get a generated one)");
 }
 
 template <Duration JobSpec::*kMember>
@@ -499,16 +500,16 @@ Status check_whole(const Draft& draft) {
   const std::string schedule = draft.schedules.empty() ? "now" : draft.schedules[0];
   const ScheduleKind kind = draft.spec.schedule.kind;
   if (kind != ScheduleKind::kCron && !draft.for_cron.empty()) {
-    return wrong(draft.for_cron[0] + " does not go with " + schedule + ", only with cron");
+    return wrong(draft.for_cron[0] + " cannot be combined with " + schedule + ", only with cron");
   }
   const bool repeats = kind == ScheduleKind::kEvery || kind == ScheduleKind::kFixedDelay;
   if (!repeats && !draft.for_repeating.empty()) {
-    return wrong(draft.for_repeating[0] + " does not go with " + schedule +
+    return wrong(draft.for_repeating[0] + " cannot be combined with " + schedule +
                  ", only with every and fixed_delay");
   }
   const Dispatch dispatch = draft.spec.dispatch;
   if (dispatch == Dispatch::kPull && !draft.for_push.empty()) {
-    return wrong(draft.for_push[0] + " does not go with dispatch pull, only with push");
+    return wrong(draft.for_push[0] + " cannot be combined with dispatch pull, only with push");
   }
   if (!draft.runs.empty()) return {};
   return wrong("nothing to run: give one of command, shell, script, http, handler");
@@ -516,16 +517,16 @@ Status check_whole(const Draft& draft) {
 
 struct Parsed {
   Json value{};
-  std::string repeated{};  // a field that is given twice, of which the value has one only
+  std::string repeated{};  // a repeated field, which the value contains only once
 };
 
-// The one place where an exception of the JSON library becomes an Error.
+// The only place that converts an exception of the JSON library to an Error.
 Result<Parsed> parse(std::string_view given) {
   struct Level {
     std::set<std::string> fields{};
-    std::string now{};  // the field that is being read
+    std::string now{};  // the field being read
   };
-  std::vector<Level> levels;  // of the objects around
+  std::vector<Level> levels;  // of the enclosing objects
   std::string repeated;
   const auto note = [&](int, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) {
@@ -555,7 +556,7 @@ Result<Parsed> parse(std::string_view given) {
 Result<JobSpec> spec_from_json(std::string_view given) {
   const auto [object, repeated] = CARILLON_TRY(parse(given));
   if (!object.is_object()) return wrong_type("the job", object, "an object");
-  if (!repeated.empty()) return wrong(repeated + " is given twice, give it once");
+  if (!repeated.empty()) return wrong(repeated + " is given twice (give it once)");
   JobSpec spec;
   Draft draft{.spec = spec};
   CARILLON_TRY(read_object(draft, "", object, kJobFields));

@@ -6,8 +6,8 @@
 namespace carillon::wire {
 namespace {
 
-// Calls `take` with each key of the map that is next; it reads or passes over the value, and says
-// false where the bytes end.
+// Calls `take` with each key of the next map. `take` reads or skips the value, and returns false if
+// the bytes end.
 template <class Take>
 bool each_pair(Reader& reader, Take take) {
   Token map;

@@ -6,7 +6,7 @@
 
 namespace carillon::wire {
 
-// What a job tracker must know of a job before it hands it out, without decoding all of it.
+// The parts of a job that a job tracker needs before it hands it out, without decoding all of it.
 struct SpecGlance {
   RunKind kind = RunKind::kHandler;
   bool is_pushed = false;
@@ -21,7 +21,7 @@ inline SpecGlance glance_of(const JobSpec& spec) {
           .start_deadline = spec.start_deadline};
 }
 
-// Of bytes that are no JobSpec it sees what it can; whoever decodes them says what is wrong.
+// Reads as much as possible of invalid bytes; decoding them later reports the error.
 SpecGlance glance_at_spec(std::string_view bytes);
 
 }  // namespace carillon::wire

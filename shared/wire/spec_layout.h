@@ -3,7 +3,7 @@
 #include "carillon/job_spec.h"
 #include "shared/wire/layout.h"
 
-// The fields of a JobSpec and what is in it.
+// The fields of a JobSpec and of its parts.
 namespace carillon::wire {
 
 template <>

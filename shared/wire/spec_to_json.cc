@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bytes that are not UTF-8 must not stop a list in the middle.
+// Invalid UTF-8 must not end a list early.
 std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -101,7 +101,7 @@ void put_misfire(Json& object, const Misfire& misfire) {
   object["misfire"] = details.size() == 1 ? Json(policy) : std::move(details);
 }
 
-// Overlap is told where it is not what spec_from_json() makes of the rest.
+// Overlap is written if it differs from what spec_from_json() derives.
 void put_push(Json& object, const JobSpec& spec) {
   if (spec.dispatch != Dispatch::kDefault) {
     object["dispatch"] = word_of(spec.dispatch, kDispatchWords);
@@ -118,7 +118,7 @@ void put_push(Json& object, const JobSpec& spec) {
 
 void put_payload(Json& object, const std::string& payload) {
   if (payload.empty()) return;
-  // Each control character would be six: 1 MiB of them is longer than a line may be.
+  // Each control character would need six bytes: 1 MiB of them would exceed the limit of a line.
   const bool is_text = std::none_of(payload.begin(), payload.end(), [](char one) {
     return static_cast<unsigned char>(one) < ' ' && one != '\n' && one != '\r' && one != '\t';
   });

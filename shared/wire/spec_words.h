@@ -6,7 +6,7 @@
 
 #include "carillon/job_spec.h"
 
-// The words of JSON and of flags for the choices that a job has.
+// The words of JSON and flags for a job's enumerations.
 namespace carillon::wire {
 
 template <class Enum, std::size_t kCount>
@@ -50,14 +50,14 @@ inline constexpr Words<Block, 3> kBlockWords{{{"SERIAL_EXECUTION", Block::kSeria
                                               {"DISCARD_LATER", Block::kDiscardLater},
                                               {"COVER_EARLY", Block::kCoverEarly}}};
 
-// As a worker's `allow` has them.
+// The words of a worker's `allow`.
 inline constexpr Words<RunKind, 5> kRunWords{{{"handler", RunKind::kHandler},
                                               {"command", RunKind::kCommand},
                                               {"shell", RunKind::kShell},
                                               {"script", RunKind::kScript},
                                               {"http", RunKind::kHttp}}};
 
-// What a job tracker does where xxl-job leaves it to each executor by itself.
+// The overlap rule that matches a block strategy, which xxl-job leaves to each executor.
 constexpr Overlap overlap_of(Block block) {
   switch (block) {
     case Block::kSerialExecution:
@@ -70,7 +70,7 @@ constexpr Overlap overlap_of(Block block) {
   return Overlap::kSkip;
 }
 
-// The word for a choice; nothing for one that has none.
+// The word for a value; none if it has no word.
 template <class Enum, std::size_t kCount>
 constexpr std::string_view word_of(Enum value, const Words<Enum, kCount>& words) {
   for (const auto& [word, known] : words) {

@@ -18,7 +18,7 @@ constexpr int kHttpOk = 200;
 AdminClient::AdminClient(AdminClientConfig config, const HttpSend& send,
                          const std::atomic<bool>& cancelled)
     : config_(std::move(config)), send_(send), cancelled_(cancelled) {
-  CARILLON_ASSERT(!config_.admins.empty(), "an executor has an admin");
+  CARILLON_ASSERT(!config_.admins.empty(), "an executor needs an admin");
   for (std::string url : config_.admins) {
     while (url.ends_with('/')) url.pop_back();
     admins_.push_back({.url = std::move(url)});
@@ -43,7 +43,7 @@ Status AdminClient::send_results(const std::vector<std::string_view>& elements) 
   return tell_any([&](Admin& admin) { return send_results_to(admin, elements); });
 }
 
-// One that hangs is waited for once.
+// A hanging admin delays a call only once.
 Status AdminClient::tell_any(const std::function<Status(Admin&)>& tell) {
   Status last;
   for (std::size_t i = 0; i < admins_.size(); ++i) {
@@ -56,7 +56,7 @@ Status AdminClient::tell_any(const std::function<Status(Admin&)>& tell) {
   return last;
 }
 
-// An admin says nothing about its version; what it cannot read it refuses.
+// Admins do not report their version; they reject unknown forms.
 Status AdminClient::send_results_to(Admin& admin, const std::vector<std::string_view>& elements) {
   Status sent = post(admin.url, "callback", wire::xxl::write_results(elements, admin.form));
   if (sent.ok() || sent.error().code != ErrorCode::kDenied) return sent;
@@ -90,7 +90,7 @@ Status AdminClient::post(const std::string& admin, const std::string& path,
   if (answer.value().status != kHttpOk) {
     why = "http status " + std::to_string(answer.value().status) + ": " + why;
   }
-  // A proxy before an admin that is away answers with a status of its own, and no JSON.
+  // A proxy in front of an unreachable admin answers with its own status, without JSON.
   return Error{reply.ok() ? ErrorCode::kDenied : ErrorCode::kUnavailable, request.url + ": " + why};
 }
 

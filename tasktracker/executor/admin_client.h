@@ -18,29 +18,29 @@ namespace carillon::tasktracker {
 struct AdminClientConfig {
   std::vector<std::string> admins{};  // "http://HOST:PORT/xxl-job-admin"; tried in order
   std::string app_name{};
-  std::string token{};  // empty: none is sent
+  std::string token{};  // empty: no token is sent
   Duration timeout = std::chrono::seconds{3};
 };
 
-// What an executor says to the admins. Each call ends with the first admin that takes it, and the
-// next one begins with that. An error is the last one's: kDenied where an admin answered and
-// refused, kUnavailable where none answered.
+// Calls of an executor to the admins. A call tries the admins in order, starting with the last
+// successful one, until one accepts it. The error is that of the last one: kDenied if an admin
+// rejected the call, kUnavailable if none answered.
 //
-// Thread: one at a time; two of them for two.
+// Thread: one at a time; use two clients for two threads.
 class AdminClient {
  public:
-  // The references must outlive it. Once `cancelled`, calls fail.
+  // The references must outlive the client. When `cancelled` is set, calls fail.
   AdminClient(AdminClientConfig config, const HttpSend& send, const std::atomic<bool>& cancelled);
 
   Status register_at(const std::string& address);
   Status deregister(const std::string& address);
-  // Elements as write_result() makes them.
+  // `elements`: from write_result().
   Status send_results(const std::vector<std::string_view>& elements);
 
  private:
   struct Admin {
     std::string url{};
-    wire::xxl::ResultForm form = wire::xxl::ResultForm::kArray;  // what it took last
+    wire::xxl::ResultForm form = wire::xxl::ResultForm::kArray;  // the form that it accepted last
   };
 
   Status tell_address(const std::string& path, const std::string& address);
@@ -52,7 +52,7 @@ class AdminClient {
   const HttpSend& send_;
   const std::atomic<bool>& cancelled_;
   std::vector<Admin> admins_;
-  std::size_t first_ = 0;  // whom to begin with
+  std::size_t first_ = 0;  // the first one to try
 };
 
 }  // namespace carillon::tasktracker

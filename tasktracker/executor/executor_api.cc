@@ -32,7 +32,7 @@ ExecutorApi::ExecutorApi(ExecutorApiConfig config, JobThreads& jobs, const LogFo
 
 ExecutorApi::~ExecutorApi() {
   if (!log_reader_) return;
-  // Full: the reader is about to make room.
+  // Full: the reader makes room soon.
   while (!log_reads_.put(std::nullopt)) {
   }
   log_reader_->join();
@@ -48,7 +48,7 @@ void ExecutorApi::call(const ExecutorCall& call, Answer answer) {
   answer(reply.ok() ? wire::xxl::write_reply(reply.value()) : failure(reply.error().message));
 }
 
-// The texts and their order are xxl-job's own.
+// The texts and their order equal xxl-job's.
 std::optional<std::string> ExecutorApi::refusal_of(const ExecutorCall& call) const {
   if (call.method != "POST") return "invalid request, HttpMethod not support.";
   if (path_of(call).empty()) return "invalid request, uri-mapping empty.";
@@ -62,7 +62,7 @@ std::optional<std::string> ExecutorApi::refusal_of(const ExecutorCall& call) con
 
 std::string_view ExecutorApi::path_of(const ExecutorCall& call) const {
   std::string_view path = call.target;
-  // A proxy may pass the path of the address on, or take it off.
+  // A proxy may keep or remove the path of the address.
   if (path.starts_with(config_.path)) path.remove_prefix(config_.path.size());
   return path;
 }
@@ -80,7 +80,7 @@ Result<Reply> ExecutorApi::carry_out(std::string_view path, const std::string& b
     if (!call.ok()) return unreadable(call.error());
     if (path == "/idleBeat") return jobs_.idle_beat(call.value().job_id);
     Reply reply = jobs_.kill(call.value().job_id);
-    // An admin puts it at the end of its log of the run.
+    // An admin appends it to its log of the run.
     if (reply.message.empty()) reply.message = "Success";
     return reply;
   }
@@ -93,7 +93,7 @@ void ExecutorApi::read_log(const std::string& body, Answer answer) {
   if (!call.ok()) return answer(failure("request error: " + call.error().message));
   std::optional<LogRead> read = LogRead{.call = call.value(), .answer = std::move(answer)};
   if (log_reads_.put(std::move(read))) return;
-  read->answer(failure("too many log files are read just now (slow down)"));
+  read->answer(failure("too many log files are being read (slow down)"));
 }
 
 void ExecutorApi::read_logs() {

@@ -16,12 +16,12 @@
 namespace carillon::tasktracker {
 
 struct ExecutorApiConfig {
-  std::string path{};      // what comes before "/run" in its address, as "/worker-1"
-  std::string app_name{};  // an admin that names another one is refused
-  std::string token{};     // empty: none is asked for
+  std::string path{};      // the part of its address before "/run", like "/worker-1"
+  std::string app_name{};  // calls for another app are rejected
+  std::string token{};     // empty: no token is needed
 };
 
-// A request from an xxl-job admin, without the HTTP around it.
+// A request from an xxl-job admin, without its HTTP.
 struct ExecutorCall {
   std::string method{};
   std::string target{};
@@ -30,17 +30,17 @@ struct ExecutorCall {
   std::string body{};
 };
 
-// Answers an admin's requests, in all dialects. The answer to every one is JSON with a code, under
-// HTTP status 200.
+// Answers an admin's requests, in all dialects. Each answer is JSON with a code, under HTTP status
+// 200.
 //
-// Log files are read on a thread of its own, so that no disk holds up the other calls.
+// Log files are read on a separate thread, so that a slow disk does not delay other calls.
 //
-// Thread: any; `answer` is called on this thread or on that one.
+// Thread: any; `answer` is called on the same or on that thread.
 class ExecutorApi {
  public:
   using Answer = std::function<void(std::string json)>;
 
-  // The references must outlive it.
+  // The references must outlive this object.
   static Result<std::unique_ptr<ExecutorApi>> start(ExecutorApiConfig config, JobThreads& jobs,
                                                     const LogFolder& logs);
   ~ExecutorApi();
@@ -65,7 +65,7 @@ class ExecutorApi {
   const ExecutorApiConfig config_;
   JobThreads& jobs_;
   const LogFolder& logs_;
-  Mailbox<std::optional<LogRead>> log_reads_;  // nothing: the end
+  Mailbox<std::optional<LogRead>> log_reads_;  // nothing: stop
   std::unique_ptr<Thread> log_reader_;
 };
 

@@ -33,19 +33,19 @@ struct JobThreads::JobThread {
   bool is_busy() const { return running.has_value() || !triggers.empty(); }
 
   const std::int64_t job_id;
-  const std::uint64_t number;  // a later thread has a higher one
+  const std::uint64_t number;  // later threads have higher numbers
   std::unique_ptr<JobWork> work;
   RunControl control;
-  std::unique_ptr<RunLog> log{};  // of what runs; its own
-  // Guarded by the mutex of all.
+  std::unique_ptr<RunLog> log{};  // of the current run
+  // Guarded by the shared mutex.
   Condition changed{};
   Triggers triggers{};
   std::optional<std::int64_t> running{};  // the log id
   std::optional<SteadyTime> stop_at{};
-  SteadyTime idle_since{};               // while it is not busy
-  std::optional<std::string> stopped{};  // why
+  SteadyTime idle_since{};               // set while it is idle
+  std::optional<std::string> stopped{};  // the reason
   bool ended = false;
-  std::unique_ptr<Thread> thread{};  // last: its end needs the rest
+  std::unique_ptr<Thread> thread{};  // last: its end uses the other members
 };
 
 JobThreads::JobThreads(JobThreadsConfig config, const JobWorks& works, const LogFolder& logs,
@@ -79,7 +79,7 @@ Reply JobThreads::run(RunCall call) {
     }
     if (waiting_ >= config_.waiting_max) {
       return refusal("the executor has " + std::to_string(waiting_) +
-                     " triggers waiting, that is the most (slow down)");
+                     " waiting triggers, the maximum (slow down)");
     }
     const auto found = threads_.find(call.job_id);
     JobThread* const current = found == threads_.end() ? nullptr : found->second.get();
@@ -94,7 +94,7 @@ Reply JobThreads::run(RunCall call) {
     }
     if (current != nullptr && why == nullptr) return add(*current, std::move(call));
 
-    // Before the old one is stopped: a job that cannot be run must not end one that runs.
+    // Before the old one is stopped: a job that cannot run must not end a running one.
     if (const Status room = check_room(); !room.ok()) return refusal(room.error().message);
     Result<std::unique_ptr<JobWork>> work = works_.make(call);
     if (!work.ok()) return refusal(work.error().message);
@@ -103,7 +103,7 @@ Reply JobThreads::run(RunCall call) {
       reply = refusal(started.error().message);
     }
   }
-  // Without the lock, because that may call functions of the user's.
+  // Without the lock, because it may call user functions.
   if (stopping) stopping->request_stop();
   return reply;
 }
@@ -118,8 +118,8 @@ Reply JobThreads::add(JobThread& thread, RunCall&& call) {
   return {};
 }
 
-// Requires: mutex_ is held. Whether another job may run. A thread that is idle does not count: it
-// makes room, and ends within microseconds. The second limit is for destroy hooks that take long.
+// Requires: mutex_ is held. Whether another job may run. An idle thread does not count: it ends
+// within microseconds. The second limit is for slow destroy hooks.
 Status JobThreads::check_room() const {
   if (threads_.size() + leaving_.size() < config_.threads_max) return {};
   const auto busy_of_job = [](const auto& each) { return each.second->is_busy(); };
@@ -128,27 +128,27 @@ Status JobThreads::check_room() const {
                          std::count_if(leaving_.begin(), leaving_.end(), busy);
   if (static_cast<std::size_t>(busy_jobs) >= config_.threads_max) {
     return Error{ErrorCode::kLimit, "the executor has " + std::to_string(busy_jobs) +
-                                        " jobs that run or wait, that is the most (slow down)"};
+                                        " running or waiting jobs, the maximum (slow down)"};
   }
   if (leaving_.size() >= config_.threads_max) {
     return Error{ErrorCode::kLimit, "the executor has " + std::to_string(leaving_.size()) +
-                                        " threads that are ending, that is the most (slow down)"};
+                                        " ending threads, the maximum (slow down)"};
   }
   return {};
 }
 
-// Requires: mutex_ is held, and there is a thread that is not busy.
+// Requires: mutex_ is held, and a thread is idle.
 void JobThreads::retire_idle_longest() {
   const auto longest =
       std::min_element(threads_.begin(), threads_.end(), [](const auto& one, const auto& other) {
         return std::pair{one.second->is_busy(), one.second->idle_since} <
                std::pair{other.second->is_busy(), other.second->idle_since};
       });
-  CARILLON_ASSERT(!longest->second->is_busy(), "fewer threads are busy than there may be");
-  (void)retire(longest->first, StopReason::kNone, kIdle, false);  // Nothing is to be stopped.
+  CARILLON_ASSERT(!longest->second->is_busy(), "at least one thread is idle");
+  (void)retire(longest->first, StopReason::kNone, kIdle, false);  // No run to stop.
 }
 
-// Requires: check_room() has found some.
+// Requires: check_room() succeeded.
 Status JobThreads::start(std::unique_ptr<JobWork> work, RunCall&& call) {
   if (threads_.size() >= config_.threads_max) retire_idle_longest();
   auto thread = std::make_unique<JobThread>(call.job_id, ++last_number_, std::move(work), clock_);
@@ -160,15 +160,15 @@ Status JobThreads::start(std::unique_ptr<JobWork> work, RunCall&& call) {
       self.log->write(bytes);
     }
   });
-  // It waits for the mutex first thing.
+  // Its first action is to wait for the mutex.
   self.thread = CARILLON_TRY(
       Thread::start("xxl-" + std::to_string(call.job_id), [this, &self] { work_on(self); }));
   threads_[call.job_id] = std::move(thread);
-  (void)add(self, std::move(call));  // Always taken.
+  (void)add(self, std::move(call));  // Always accepted.
   return {};
 }
 
-// Takes a job's thread out of the way. What it gets is to be stopped without the lock.
+// Removes a job's thread. The caller requests the stop of the result without the lock.
 std::optional<std::stop_source> JobThreads::retire(std::int64_t job_id, StopReason reason,
                                                    const std::string& text, bool at_once) {
   const auto found = threads_.find(job_id);
@@ -176,7 +176,7 @@ std::optional<std::stop_source> JobThreads::retire(std::int64_t job_id, StopReas
   JobThread& thread = *found->second;
   thread.stopped = text;
   thread.changed.notify_one();
-  thread_ended_.notify_all();  // It may be waiting for another's end.
+  thread_ended_.notify_all();  // It may be waiting for another thread's end.
   std::optional<std::stop_source> source;
   if (thread.running) source = thread.control.stop(reason, text, at_once);
   leaving_.push_back(std::move(found->second));
@@ -184,7 +184,7 @@ std::optional<std::stop_source> JobThreads::retire(std::int64_t job_id, StopReas
   return source;
 }
 
-// Requires: mutex_ is held. Those that have ended do nothing any more, so joining is quick.
+// Requires: mutex_ is held. Ended threads do nothing any more, so joining is fast.
 void JobThreads::reap() {
   std::erase_if(leaving_, [](const auto& thread) { return thread->ended; });
 }
@@ -251,7 +251,7 @@ bool JobThreads::wait_reported(Duration longest) {
   while (unreported_ > 0) {
     const auto left = std::chrono::ceil<Duration>(until - clock_.steady_now());
     if (left <= Duration{0}) return false;
-    (void)all_reported_.wait_for(lock, left);  // The loop looks.
+    (void)all_reported_.wait_for(lock, left);  // The loop checks again.
   }
   return true;
 }
@@ -272,7 +272,7 @@ void JobThreads::stop_all(const std::string& reason, bool at_once) {
   for (std::stop_source& source : sources) source.request_stop();
 }
 
-// A job thread's whole life.
+// The code of a job's thread.
 void JobThreads::work_on(JobThread& self) {
   await_predecessors(self);
   while (const std::optional<RunCall> call = next(self)) run_one(self, *call);
@@ -283,8 +283,8 @@ void JobThreads::work_on(JobThread& self) {
   thread_ended_.notify_all();
 }
 
-// A run that covers another begins when that has ended. One that does not look at its stop token
-// holds it up only so long.
+// A run that covers another starts when that one has ended. One that ignores its stop token delays
+// it only for a limited time.
 void JobThreads::await_predecessors(const JobThread& self) {
   const SteadyTime until = clock_.steady_now() + config_.predecessor_wait;
   MutexLock lock(mutex_);
@@ -293,21 +293,21 @@ void JobThreads::await_predecessors(const JobThread& self) {
   })) {
     const auto left = std::chrono::ceil<Duration>(until - clock_.steady_now());
     if (left <= Duration{0}) return;
-    (void)thread_ended_.wait_for(lock, left);  // The loop looks.
+    (void)thread_ended_.wait_for(lock, left);  // The loop checks again.
   }
 }
 
-// What to run next; nothing: the thread is to end.
+// The next run; none: the thread ends.
 std::optional<RunCall> JobThreads::next(JobThread& self) {
   MutexLock lock(mutex_);
   const SteadyTime idle_until = clock_.steady_now() + config_.idle_max;
   while (!self.stopped && self.triggers.empty()) {
     const auto left = std::chrono::ceil<Duration>(idle_until - clock_.steady_now());
     if (left > Duration{0}) {
-      (void)self.changed.wait_for(lock, left);  // The loop looks.
+      (void)self.changed.wait_for(lock, left);  // The loop checks again.
       continue;
     }
-    // Nothing runs, so nothing is to be stopped.
+    // It is idle, so there is no run to stop.
     (void)retire(self.job_id, StopReason::kNone, kIdle, false);
   }
   if (self.stopped) return std::nullopt;
@@ -330,7 +330,7 @@ void JobThreads::run_one(JobThread& self, const RunCall& call) {
                  std::to_string(call.shard_index) + " of " + std::to_string(call.shard_total) +
                  ", param: " + call.param);
   const RunResult result = self.work->run(call, self.control);
-  self.log->line("carillon: it ended with code " + std::to_string(result.code) +
+  self.log->line("carillon: ended with code " + std::to_string(result.code) +
                  (result.message ? ", message: " + *result.message : ""));
   self.log.reset();
   {
@@ -349,7 +349,7 @@ void JobThreads::report_unstarted(JobThread& self) {
   std::string why;
   {
     const MutexLock lock(mutex_);
-    CARILLON_ASSERT(self.stopped.has_value(), "only a thread that is stopped leaves triggers");
+    CARILLON_ASSERT(self.stopped.has_value(), "only a stopped thread leaves triggers");
     why = *self.stopped + " [job not executed, in the job queue, killed.]";
     left.swap(self.triggers);
     waiting_ -= left.size();

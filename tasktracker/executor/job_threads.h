@@ -22,21 +22,21 @@
 namespace carillon::tasktracker {
 
 struct JobThreadsConfig {
-  Duration idle_max = std::chrono::seconds{90};          // then a job's thread ends
+  Duration idle_max = std::chrono::seconds{90};          // then the thread of a job ends
   Duration predecessor_wait = std::chrono::seconds{10};  // of a thread that replaces another
-  // Jobs at a time that run or have triggers waiting. Beside them, threads that are ending.
+  // Most jobs that run or have waiting triggers. Ending threads are not counted.
   std::size_t threads_max = 1000;
-  std::size_t waiting_max = 10'000;  // triggers, of all jobs together
+  std::size_t waiting_max = 10'000;  // triggers, over all jobs
 };
 
-// A thread for each job that an xxl-job admin triggered lately. It runs the job's triggers one
-// after another and ends when there was none for a while, or when another job needs its place and
-// no thread has been idle for longer. A trigger may replace it by another thread: to cover the one
-// before, or because the job is another handler or script by now.
+// One thread for each job that an xxl-job admin triggered recently. It runs the job's triggers one
+// after another. It ends when it was idle for a while, or when another job needs its place and no
+// thread was idle longer. A trigger may replace the thread: to cover the previous run, or because
+// the job has a new handler or script.
 //
-// Every trigger that is taken ends in one call of `report`, whatever becomes of its thread.
+// Each accepted trigger ends in one call of `report`.
 //
-// A mutex and no mailboxes, because a thread's decision to end and a trigger that comes must not
+// Uses a mutex instead of mailboxes, because a thread's decision to end and a new trigger must not
 // cross.
 //
 // Thread: any.
@@ -45,34 +45,34 @@ class JobThreads {
   struct Callbacks {
     std::function<void(const wire::xxl::RunCall&)> on_taken{};  // on any thread, must be quick
     std::function<void(const wire::xxl::RunResult&)> report{};  // on the jobs' threads; may block
-    std::function<void()> wake{};  // on any thread: asks for stop_late_runs()
+    std::function<void()> wake{};  // on any thread: requests stop_late_runs()
   };
 
-  // The references must outlive it.
+  // The references must outlive this object.
   JobThreads(JobThreadsConfig config, const JobWorks& works, const LogFolder& logs,
              const Clock& clock, Callbacks callbacks);
-  // Stops everything at once and waits for it.
+  // Stops everything immediately and waits for it.
   ~JobThreads();
   JobThreads(const JobThreads&) = delete;
   JobThreads& operator=(const JobThreads&) = delete;
 
-  // What an admin asks, and the answers to it.
+  // The requests of an admin, and the answers.
   wire::xxl::Reply run(wire::xxl::RunCall call);
   wire::xxl::Reply idle_beat(std::int64_t job_id) const;
   wire::xxl::Reply kill(std::int64_t job_id);
 
-  // Whether that trigger runs.
+  // Whether this trigger is running.
   bool is_running(std::int64_t log_id) const;
 
-  // Tells runs to stop whose time is over; returns when the next one's is.
+  // Requests the stop of timed-out runs. Returns the time of the next time-out.
   std::optional<SteadyTime> stop_late_runs(SteadyTime now);
 
-  // Takes no more triggers.
+  // Accepts no more triggers.
   void close();
-  // Until all that was taken has been reported, but no longer than this: whether it has.
+  // Waits until all accepted triggers were reported, at most this long. Returns whether they were.
   bool wait_reported(Duration longest);
-  // Those that run are told to stop, those that wait will not run. `reason` is for the admin.
-  // At once: without the grace that processes get.
+  // Requests the stop of running triggers, and cancels waiting ones. `reason` is for the admin.
+  // `at_once`: without the grace time of processes.
   void stop_all(const std::string& reason, bool at_once);
 
  private:
@@ -108,7 +108,7 @@ class JobThreads {
   std::size_t unreported_ CARILLON_GUARDED_BY(mutex_) = 0;
   std::set<std::int64_t> log_ids_ CARILLON_GUARDED_BY(mutex_){};  // waiting or running
   std::map<std::int64_t, std::unique_ptr<JobThread>> threads_ CARILLON_GUARDED_BY(mutex_);
-  // Replaced, killed or idle for too long: on their way to their end.
+  // Threads that were replaced, killed or idle, and are ending.
   std::vector<std::unique_ptr<JobThread>> leaving_ CARILLON_GUARDED_BY(mutex_);
 };
 

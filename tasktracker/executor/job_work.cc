@@ -15,7 +15,7 @@ namespace {
 using wire::xxl::RunCall;
 using wire::xxl::RunResult;
 
-constexpr std::size_t kMessageBytesMax = 50'000;  // as xxl-job's executor cuts it
+constexpr std::size_t kMessageBytesMax = 50'000;  // like xxl-job's executor
 constexpr std::string_view kHandlerType = "BEAN";
 
 struct GlueType {
@@ -41,7 +41,7 @@ Duration timeout_of(const RunCall& call) {
   return std::chrono::seconds{std::clamp<std::int64_t>(call.timeout_s, 0, kMax)};
 }
 
-// In xxl-job's words, and then what is known beyond the number.
+// xxl-job's text, followed by further details.
 std::string script_failure(int exit_code, std::string_view message) {
   const std::string number = std::to_string(exit_code);
   const std::string known = "exit status " + number;
@@ -51,7 +51,7 @@ std::string script_failure(int exit_code, std::string_view message) {
   return text + ": " + std::string{message};
 }
 
-// What a run's end is to an admin.
+// Converts a run's end for an admin.
 void judge(const RunCall& call, RunEnd&& end, const RunControl& control, bool is_script,
            RunResult& result) {
   result.code = wire::xxl::kFailure;
@@ -73,21 +73,22 @@ void judge(const RunCall& call, RunEnd&& end, const RunControl& control, bool is
       if (is_script && end.exit_code) {
         message = script_failure(*end.exit_code, message);
       } else if (end.outcome == wire::RunOutcome::kLater && message.empty()) {
-        message = "the handler asked to be run later, which xxl-job does not know";
+        message = "the handler asked to run later, which xxl-job does not support";
       }
       break;
   }
   if (!message.empty()) result.message = cut(std::move(message));
 }
 
-// The one place where what hooks throw ends.
+// The only place that catches exceptions of hooks.
 Status call_hook(const std::function<Status()>& hook) {
   try {
     return hook();
   } catch (const std::exception& thrown) {
-    return Error{ErrorCode::kInvalidArgument, std::string{"it threw: "} + thrown.what()};
+    return Error{ErrorCode::kInvalidArgument, std::string{"the handler threw: "} + thrown.what()};
   } catch (...) {
-    return Error{ErrorCode::kInvalidArgument, "it threw something that is no std::exception"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "the handler threw something that is not a std::exception"};
   }
 }
 
@@ -114,7 +115,7 @@ JobWork::~JobWork() {
   });
   if (!destroyed.ok()) {
     const Logger log{"xxl"};
-    log.warn("a handler's destroy failed", "handler", handler_, "reason",
+    log.warn("a handler's destroy() failed", "handler", handler_, "reason",
              destroyed.error().message);
   }
 }
@@ -175,7 +176,7 @@ JobWorks::JobWorks(JobWorksConfig config, const Handlers& handlers, const Handle
       scripts_(scripts),
       environment_(environment) {}
 
-// The texts are xxl-job's own: people search logs for them.
+// The texts equal xxl-job's: users search logs for them.
 Result<std::unique_ptr<JobWork>> JobWorks::make(const RunCall& call) const {
   if (call.glue_type == kHandlerType) {
     if (!config_.handlers_refused.empty()) {

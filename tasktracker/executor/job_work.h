@@ -12,28 +12,28 @@
 #include "tasktracker/run/runner.h"
 #include "tasktracker/run/script.h"
 
-// What runs when an xxl-job admin triggers a job.
+// The work of an xxl-job trigger.
 namespace carillon::tasktracker {
 
 using HandlersHooks = std::map<std::string, HandlerHooks, std::less<>>;
 
-// A job's handler or script, prepared for as long as its thread lives.
+// A job's handler or script, prepared for the lifetime of its thread.
 //
-// Thread: the job's, but is_for() any.
+// Thread: the job's; is_for() any.
 class JobWork {
  public:
-  // `script`: how to run it, with the file last; for a handler nothing.
+  // `script`: the command, with the file last; empty for a handler.
   JobWork(const wire::xxl::RunCall& call, std::string app_name, std::string node, Runner& runner,
           HandlerHooks hooks, std::optional<ScriptFile> script, std::vector<std::string> command);
-  // Calls the handler's destroy.
+  // Calls the handler's destroy().
   ~JobWork();
   JobWork(const JobWork&) = delete;
   JobWork& operator=(const JobWork&) = delete;
 
-  // Whether it is what that call means: the same handler, the same version of the same script.
+  // Whether the call means the same handler, or the same version of the same script.
   bool is_for(const wire::xxl::RunCall& call) const;
 
-  // Runs one trigger to its end, a handler's init before the first.
+  // Runs one trigger to its end; calls a handler's init() before the first.
   wire::xxl::RunResult run(const wire::xxl::RunCall& call, RunControl& control);
 
  private:
@@ -54,19 +54,19 @@ class JobWork {
 struct JobWorksConfig {
   std::string app_name{};
   std::string node{};
-  // Why no handler and no script is run; empty: they are.
+  // Why handlers or scripts are rejected; empty: they are accepted.
   std::string handlers_refused{};
   std::string scripts_refused{};
 };
 
-// Makes them. Thread: any.
+// Creates JobWork objects. Thread: any.
 class JobWorks {
  public:
-  // The references must outlive it. `runner` must allow handlers and commands.
+  // The references must outlive this object. `runner` must allow handlers and commands.
   JobWorks(JobWorksConfig config, const Handlers& handlers, const HandlersHooks& hooks,
            Runner& runner, ScriptFolder& scripts, const Environment& environment);
 
-  // An error's message is for the admin.
+  // The error's message is for the admin.
   Result<std::unique_ptr<JobWork>> make(const wire::xxl::RunCall& call) const;
 
  private:

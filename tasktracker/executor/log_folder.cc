@@ -45,7 +45,7 @@ std::string time_text(LocalTime time) {
   return day_text(time) + text;
 }
 
-// The day that a folder is named after, or nothing.
+// The day in a folder's name, or none.
 std::optional<std::chrono::local_days> day_of(const std::string& name) {
   int year = 0;
   unsigned month = 0;
@@ -66,10 +66,10 @@ void remove_logs(const fs::path& folder) {
   std::error_code failed;
   for (auto file = fs::directory_iterator(folder, failed);
        !failed && file != fs::directory_iterator(); file.increment(failed)) {
-    std::error_code ignored;  // What stays is tried again tomorrow.
+    std::error_code ignored;  // Remaining files are deleted tomorrow.
     if (file->path().extension() == ".log") fs::remove(file->path(), ignored);
   }
-  std::error_code ignored;  // It may hold somebody else's files.
+  std::error_code ignored;  // It may contain other files.
   fs::remove(folder, ignored);
 }
 
@@ -81,7 +81,7 @@ RunLog::RunLog(std::string path, const Zone& zone, const Clock& clock)
   fs::create_directories(fs::path(path_).parent_path(), failed);
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
   if (file_ < 0) {
-    logger().warn("a run's log cannot be written", "file", path_, "reason", std::strerror(errno));
+    logger().warn("cannot write a run's log", "file", path_, "reason", std::strerror(errno));
   }
 }
 
@@ -96,7 +96,7 @@ void RunLog::put(std::string_view bytes) {
     const ssize_t written = ::write(file_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      logger().warn("a run's log ends early", "file", path_, "reason", std::strerror(errno));
+      logger().warn("a run's log is incomplete", "file", path_, "reason", std::strerror(errno));
       ::close(file_);
       file_ = -1;
       return;
@@ -147,7 +147,7 @@ wire::xxl::LogPart LogFolder::read(const wire::xxl::LogCall& call, bool is_growi
   }
   std::array<char, kReadBytes> buffer;
   std::int64_t line = 1;
-  std::size_t whole = 0;  // bytes of part.text up to its last line feed
+  std::size_t whole = 0;  // bytes of part.text up to the last line feed
   while (part.text.size() < kLogAnswerBytesMax) {
     in.read(buffer.data(), buffer.size());
     std::string_view rest(buffer.data(), static_cast<std::size_t>(in.gcount()));
@@ -165,7 +165,7 @@ wire::xxl::LogPart LogFolder::read(const wire::xxl::LogCall& call, bool is_growi
   }
   const bool is_cut = part.text.size() >= kLogAnswerBytesMax;
   if (whole < part.text.size() && (is_cut ? whole == 0 : !is_growing)) {
-    // A line that is longer than an answer may be, or the last one there is.
+    // A line that is longer than an answer may be, or the last one.
     part.text += '\n';
     ++line;
   } else {

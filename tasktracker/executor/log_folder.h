@@ -12,13 +12,13 @@
 #include "shared/wire/xxl/messages.h"
 
 // The log files of runs for an xxl-job admin: PATH/yyyy-MM-dd/LOG_ID.log, by the day of the trigger
-// in this machine's zone.
+// in this machine's time zone.
 namespace carillon::tasktracker {
 
-// One run's file. What cannot be written, because the disk is full, is said once and passed over:
-// the run matters more.
+// The file of one run. A failed write, for example on a full disk, is logged once and ignored: the
+// run is more important.
 //
-// A mutex, because a handler's own threads may write as well.
+// Uses a mutex, because a handler's own threads may write too.
 //
 // Thread: any.
 class RunLog {
@@ -28,9 +28,9 @@ class RunLog {
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
 
-  // As it is.
+  // Unchanged bytes.
   void write(std::string_view bytes);
-  // A line of its own, with the time before it. Further line feeds inside are kept.
+  // A line with a time stamp. Line feeds inside are kept.
   void line(std::string_view text);
 
  private:
@@ -49,14 +49,14 @@ class LogFolder {
  public:
   LogFolder(std::string path, const Zone& zone, const Clock& clock);
 
-  // Goes on at the end of a file that is there already.
+  // Appends to an existing file.
   std::unique_ptr<RunLog> open(std::int64_t log_id, std::int64_t log_time_ms) const;
 
-  // Whole lines, up to 4 MiB at a time. `is_growing`: a last line without its end is left for the
+  // Complete lines, up to 4 MiB at a time. `is_growing`: an incomplete last line is left for the
   // next call.
   wire::xxl::LogPart read(const wire::xxl::LogCall& call, bool is_growing) const;
 
-  // Removes the files of days longer ago than so many, and nothing else. 0: none.
+  // Deletes the files of days older than `days`, and nothing else. 0: none.
   void clean(int days) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace carillon::tasktracker {
 namespace {
 
-// The local end of a datagram socket that is connected there; empty: there is no way to it.
+// The local address of a datagram socket that is connected there; empty: no route.
 std::string local_end(const addrinfo& target) {
   const int fd = ::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return {};
@@ -42,12 +42,12 @@ Result<std::string> own_address_towards(const net::HttpUrl& url) {
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
   for (const addrinfo* target = found; target != nullptr; target = target->ai_next) {
-    // The listener is for IPv4, which every admin speaks.
+    // The listener uses IPv4, which all admins support.
     if (target->ai_family != AF_INET) continue;
     std::string own = local_end(*target);
     if (!own.empty()) return own;
   }
-  return Error{ErrorCode::kUnavailable, "there is no way to host '" + url.host + "' by IPv4"};
+  return Error{ErrorCode::kUnavailable, "there is no route to host '" + url.host + "' by IPv4"};
 }
 
 }  // namespace carillon::tasktracker

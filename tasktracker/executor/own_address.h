@@ -7,9 +7,9 @@
 
 namespace carillon::tasktracker {
 
-// The address of this machine that packets to `url` go out from, which is one that its host
-// reaches this machine by, where no translation of addresses is between them. Nothing is sent but
-// the question for the host's address. kUnavailable: that has none, or there is no way to it.
+// The local address on the route to `url`, under which its host can reach this machine, unless
+// there is network address translation. Sends nothing except DNS queries. Error: kUnavailable if
+// the host has no address or there is no route.
 Result<std::string> own_address_towards(const net::HttpUrl& url);
 
 }  // namespace carillon::tasktracker

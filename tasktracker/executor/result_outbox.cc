@@ -10,7 +10,7 @@
 namespace carillon::tasktracker {
 namespace {
 
-constexpr std::size_t kBatchMax = 50;  // as xxl-job's own executor has it
+constexpr std::size_t kBatchMax = 50;  // like xxl-job's executor
 constexpr std::size_t kUnwrittenMax = 10'000;
 constexpr Duration kFirstPause = std::chrono::seconds{1};
 constexpr Duration kLongestPause = std::chrono::seconds{30};
@@ -32,7 +32,7 @@ void ResultOutbox::add(const wire::xxl::RunResult& result) {
   wake_();
 }
 
-// Whoever comes while another thread writes finds its own written by the next one that does.
+// Results that arrive while another thread writes are written by the next writer.
 void ResultOutbox::write_pending() {
   const MutexLock lock(outbox_mutex_);
   outbox::Work work;
@@ -43,13 +43,12 @@ void ResultOutbox::write_pending() {
   if (work.add.empty()) return;
   outbox::WorkDone done = outbox_->run(std::move(work));
   if (done.added == done.work.add.size()) return;
-  log_.error("results for the admin are not on disk, they would be lost with this process",
+  log_.error("cannot store results for the admin on disk; they are lost if this process dies",
              "results", done.work.add.size() - done.added, "reason",
              done.room.ok() ? "unknown" : done.room.error().message);
   for (std::size_t i = done.added; i < done.work.add.size(); ++i) {
     if (unwritten_.size() >= kUnwrittenMax) {
-      log_.error("a result is lost, there is no room for it on disk and in memory", "result",
-                 done.work.add[i].body);
+      log_.error("a result is lost: disk and memory are full", "result", done.work.add[i].body);
       continue;
     }
     unwritten_.push_back(std::move(done.work.add[i]));
@@ -69,13 +68,13 @@ std::optional<SteadyTime> ResultOutbox::deliver(bool now) {
     const Status sent = send(entries);
     if (sent.ok()) continue;
     if (pause_ == Duration{0}) {
-      log_.warn("an admin does not take results, they are kept", "reason", sent.error().message);
+      log_.warn("an admin does not accept results; keeping them", "reason", sent.error().message);
     }
     pause_ = pause_ == Duration{0} ? kFirstPause : std::min(pause_ * 2, kLongestPause);
     retry_at_ = clock_.steady_now() + pause_;
     return retry_at_;
   }
-  if (pause_ > Duration{0}) log_.info("the admin takes results again");
+  if (pause_ > Duration{0}) log_.info("the admin accepts results again");
   pause_ = Duration{0};
   retry_at_.reset();
   return std::nullopt;
@@ -85,13 +84,13 @@ std::vector<outbox::Entry> ResultOutbox::load() {
   const MutexLock lock(outbox_mutex_);
   outbox::WorkDone done = outbox_->run({.load = true});
   if (!done.status.ok()) {
-    log_.error("results for the admin cannot be read", "reason", done.status.error().message);
+    log_.error("cannot read results for the admin", "reason", done.status.error().message);
   }
   if (done.loaded.empty()) return unwritten_;
   return std::move(done.loaded);
 }
 
-// All there is; the error is of those that are left.
+// Sends all; the error is for the remaining ones.
 Status ResultOutbox::send(const std::vector<outbox::Entry>& entries) {
   Status refused;
   for (std::size_t begin = 0; begin < entries.size(); begin += kBatchMax) {
@@ -99,14 +98,14 @@ Status ResultOutbox::send(const std::vector<outbox::Entry>& entries) {
     bool any_taken = false;
     Status sent = send_batch(&entries[begin], count, any_taken);
     if (sent.ok()) continue;
-    // With a wrong token, say, everything is refused.
+    // For example, with a wrong token all are rejected.
     if (!any_taken || sent.error().code != ErrorCode::kDenied) return sent;
     refused = std::move(sent);
   }
   return refused;
 }
 
-// Together, or one by one where an admin refuses them together: one of them may be to blame.
+// Together, or one by one if an admin rejects them together: one of them may be the cause.
 Status ResultOutbox::send_batch(const outbox::Entry* first, std::size_t count, bool& any_taken) {
   Status sent = send_together(first, count);
   any_taken = sent.ok();
@@ -140,9 +139,8 @@ void ResultOutbox::take_out(const outbox::Entry* first, std::size_t count) {
   });
   const outbox::WorkDone done = outbox_->run(std::move(work));
   if (!done.status.ok()) {
-    // They will be sent again, which an admin passes over.
-    log_.error("results that were sent cannot be taken off the disk", "reason",
-               done.status.error().message);
+    // They will be sent again, which an admin ignores.
+    log_.error("cannot delete sent results from disk", "reason", done.status.error().message);
   }
 }
 

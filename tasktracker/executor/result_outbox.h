@@ -16,26 +16,26 @@
 
 namespace carillon::tasktracker {
 
-// Results on their way to an xxl-job admin: on disk before they are sent, as the bytes that are
-// sent, and until an admin has taken them. Those that a killed process left are sent as well.
+// Delivers results to an xxl-job admin: stores them on disk before sending, as the sent bytes,
+// until an admin has accepted them. Results of a killed process are sent as well.
 //
-// When the disk takes nothing, they are kept in memory (and that is said), at most 10 000.
+// If the disk fails, it keeps at most 10 000 in memory, and logs this.
 //
 // Thread: add() any number at a time; deliver() one.
 class ResultOutbox {
  public:
-  // `admin` must outlive it. `wake` asks for deliver(), on any thread.
+  // `admin` must outlive this object. `wake` requests deliver(), on any thread.
   ResultOutbox(std::unique_ptr<outbox::Outbox> outbox, AdminClient& admin, const Clock& clock,
                std::function<void()> wake);
 
-  // Returns when it is on disk. Those of several threads share a transaction.
+  // Returns when it is on disk. Calls on several threads share a transaction.
   void add(const wire::xxl::RunResult& result);
 
-  // Sends what there is, if it is time, or `now`. When to call again; nothing: when there is a new
-  // one.
+  // Sends pending results, if it is time, or `now`. Returns when to call it again; none: after the
+  // next add().
   std::optional<SteadyTime> deliver(bool now = false);
 
-  // Those that nobody has taken yet.
+  // Number of undelivered results.
   std::int64_t left() const;
 
  private:
@@ -51,18 +51,18 @@ class ResultOutbox {
   const std::function<void()> wake_;
   AdminClient& admin_;
 
-  // What was reported and is not on disk. A mutex of its own, so that reporting threads gather
-  // while one of them writes.
+  // Reported results that are not on disk. It has its own mutex, so that threads can add while one
+  // writes.
   mutable Mutex pending_mutex_;
   std::vector<outbox::Entry> pending_ CARILLON_GUARDED_BY(pending_mutex_){};
   std::int64_t last_id_ CARILLON_GUARDED_BY(pending_mutex_) = 0;
 
-  // Held while the disk works, never while an admin is called.
+  // Locked during disk writes, never during calls to an admin.
   mutable Mutex outbox_mutex_;
   std::unique_ptr<outbox::Outbox> outbox_ CARILLON_GUARDED_BY(outbox_mutex_);
   std::vector<outbox::Entry> unwritten_ CARILLON_GUARDED_BY(outbox_mutex_){};
 
-  // Of the delivering thread.
+  // Used by the delivering thread.
   std::optional<SteadyTime> retry_at_{};
   Duration pause_{};
 };

@@ -51,11 +51,11 @@ Result<std::unique_ptr<TakenTriggers>> TakenTriggers::open(const std::string& fo
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) {
-    return Error{ErrorCode::kDenied, "cannot make folder " + folder + ": " + failed.message()};
+    return Error{ErrorCode::kDenied, "cannot create folder " + folder + ": " + failed.message()};
   }
   std::vector<Slot> slots;
   std::vector<TakenTrigger> left_behind;
-  // Up to the first number that no process ever had.
+  // Up to the first unused number.
   for (int number = 0; number < kSlotsMax; ++number) {
     const std::string path = folder + "/" + std::to_string(number);
     const bool is_new = !fs::exists(path, failed);
@@ -65,7 +65,7 @@ Result<std::unique_ptr<TakenTriggers>> TakenTriggers::open(const std::string& fo
     if (!lock.ok()) return lock.error();
     fs::create_directory(path, failed);
     if (failed) {
-      return Error{ErrorCode::kDenied, "cannot make folder " + path + ": " + failed.message()};
+      return Error{ErrorCode::kDenied, "cannot create folder " + path + ": " + failed.message()};
     }
     const std::vector<TakenTrigger> found = triggers_in(path);
     left_behind.insert(left_behind.end(), found.begin(), found.end());
@@ -97,7 +97,7 @@ void TakenTriggers::add(const TakenTrigger& trigger) const {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) {
     const Logger log{"xxl"};
-    log.warn("a trigger would be lost if this process were killed", "file", path, "reason",
+    log.warn("cannot store a trigger; it is lost if this process is killed", "file", path, "reason",
              std::strerror(errno));
     return;
   }

@@ -16,26 +16,26 @@ struct TakenTrigger {
   auto operator<=>(const TakenTrigger&) const = default;
 };
 
-// The triggers that executors have taken and not reported, each an empty file, so that the next one
-// can report those of a process that was killed: an admin would wait for them for ever.
+// The accepted and unreported triggers of executors, each an empty file, so that the next process
+// can report those of a killed one: an admin would wait for them forever.
 //
-// They are to outlive the process, not the machine's power, so that a trigger costs no wait for the
-// disk. Each process has a numbered folder of its own, held by a lock.
+// They must survive the process but not a power failure, so that a trigger need not wait for the
+// disk. Each process has a numbered folder with a lock.
 //
 // Thread: add() and remove() any number at a time.
 class TakenTriggers {
  public:
-  // `folder` is made when needed.
+  // Creates `folder` if necessary.
   static Result<std::unique_ptr<TakenTriggers>> open(const std::string& folder);
   TakenTriggers(const TakenTriggers&) = delete;
   TakenTriggers& operator=(const TakenTriggers&) = delete;
 
-  // Those that processes left which are gone now.
+  // Triggers of processes that have died.
   const std::vector<TakenTrigger>& left_behind() const { return left_behind_; }
   // They were reported.
   void forget_left_behind();
 
-  // Failing means that a kill of this process would lose it, no more.
+  // An error means only that the trigger is lost if this process is killed.
   void add(const TakenTrigger& trigger) const;
   void remove(const TakenTrigger& trigger) const;
 

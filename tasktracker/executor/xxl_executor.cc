@@ -20,11 +20,12 @@ constexpr std::size_t kBodyMax = 5 * 1024 * 1024;
 constexpr std::chrono::seconds kPatience{90};
 constexpr std::chrono::seconds kCleanEvery{3600};
 constexpr Duration kTalkEvery = std::chrono::seconds{30};
-constexpr Duration kBeatAgain = std::chrono::seconds{5};            // after one that failed
-constexpr Duration kLookAtStop = std::chrono::milliseconds{100};    // while it drains
-constexpr Duration kGoodbyeWait = std::chrono::seconds{5};          // for the admins' answers to it
-constexpr Duration kLastPatience = std::chrono::milliseconds{500};  // with admins, at once
-constexpr Duration kLateCalls = std::chrono::milliseconds{100};     // on their way meanwhile
+constexpr Duration kBeatAgain = std::chrono::seconds{5};          // after a failed registration
+constexpr Duration kLookAtStop = std::chrono::milliseconds{100};  // interval during a drain
+constexpr Duration kGoodbyeWait = std::chrono::seconds{5};  // longest wait for the admins' answers
+constexpr Duration kLastPatience =
+    std::chrono::milliseconds{500};                              // the same for an immediate stop
+constexpr Duration kLateCalls = std::chrono::milliseconds{100};  // for calls that are on their way
 constexpr std::size_t kNameBytesMax = 64;
 constexpr int kPortMax = 65535;
 
@@ -38,19 +39,19 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-// The registry keeps names of up to 255 bytes; its pages take 4 to 64.
+// The admin's database stores names of up to 255 bytes; its pages accept 4 to 64.
 Status check(const XxlOptions& options) {
   if (options.app_name.empty()) {
     return invalid(
-        "an xxl-job admin is given and no app name (--xxl-appname NAME, as the admin's "
-        "executor group has it)");
+        "an xxl-job admin is given without an app name (give --xxl-appname NAME, the app name of "
+        "the admin's executor group)");
   }
   if (options.app_name.size() > kNameBytesMax || !is_printable_utf8(options.app_name)) {
     return invalid("the app name for xxl-job is longer than " + std::to_string(kNameBytesMax) +
-                   " bytes or holds control characters");
+                   " bytes or contains control characters");
   }
   if (!is_printable_utf8(options.token)) {
-    return invalid("the token for xxl-job holds control characters");
+    return invalid("the token for xxl-job contains control characters");
   }
   if (options.port < 0 || options.port > kPortMax) {
     return invalid("xxl.port is " + std::to_string(options.port) + ", must be 0 to 65535");
@@ -92,19 +93,19 @@ std::string log_path(const XxlExecutorConfig& config) {
   return config.options.log_path.empty() ? config.data + "/xxl-job/log" : config.options.log_path;
 }
 
-// Why no handlers are run; empty: they are.
+// Why handlers are not run; empty: they are.
 std::string handlers_refusal(const XxlExecutorConfig& config) {
   if (config.allow.contains(RunKind::kHandler)) return {};
   return "this worker does not accept handlers (see its --allow)";
 }
 
-// The same of scripts. Without a token any user of this machine could have this one run anything.
+// The same for scripts. Without a token any user of this machine could run anything.
 std::string scripts_refusal(const XxlExecutorConfig& config) {
   if (!config.allow.contains(RunKind::kScript)) {
     return "this worker does not accept scripts (see its --allow)";
   }
   if (config.options.token.empty() && !config.insecure) {
-    return "this executor has no token (give it --xxl-token, or --insecure)";
+    return "this executor has no token (give --xxl-token or --insecure)";
   }
   return {};
 }
@@ -119,7 +120,7 @@ Result<std::unique_ptr<XxlExecutor>> XxlExecutor::open(XxlExecutorConfig config,
   CARILLON_TRY(check(config.options));
   if (config.data.empty()) {
     return invalid(
-        "there is no folder for an executor's results and log files (name one with "
+        "no folder is given for an executor's results and log files (give one with "
         "--data)");
   }
   const Zone zone = CARILLON_TRY(local_zone(environment));
@@ -179,7 +180,7 @@ Status XxlExecutor::listen() {
     const Result<std::string> host = own_address_towards(admin);
     if (!host.ok()) {
       return host.error().with_context(
-          "cannot find out this machine's address for xxl-job (name it with --xxl-address)");
+          "cannot determine this machine's address for xxl-job (give it with --xxl-address)");
     }
     own.host = host.value();
   } else {
@@ -188,8 +189,8 @@ Status XxlExecutor::listen() {
   const bool is_local = is_loopback(own.host);
   if (!is_local && options.token.empty() && !config_.insecure) {
     return invalid("an executor at " + own.host +
-                   " would be open to everybody who reaches it (give it the admin's token with "
-                   "--xxl-token, or --insecure)");
+                   " would accept calls from every machine that reaches it (give the admin's token "
+                   "with --xxl-token, or --insecure)");
   }
   api_ = CARILLON_TRY(ExecutorApi::start(
       {.path = own.path, .app_name = options.app_name, .token = options.token}, jobs_, logs_));
@@ -228,8 +229,8 @@ void XxlExecutor::answer(const net::HttpCall& call, const net::HttpResponder& re
 
 Status XxlExecutor::start(std::function<void()> on_stopped) {
   if (const Status guarded = runner_.start(); !guarded.ok()) {
-    // Without the guard only what a killed worker leaves behind is worse.
-    log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
+    // Without the guard only the processes of a killed worker remain.
+    log_.warn("cannot guard the processes of jobs", "reason", guarded.error().message);
   }
   report_left_behind();
   on_stopped_ = std::move(on_stopped);
@@ -240,8 +241,7 @@ Status XxlExecutor::start(std::function<void()> on_stopped) {
   return {};
 }
 
-// What executors before this one had taken when they were killed. Their results that reached the
-// disk go first, and the first counts.
+// Triggers of killed executors. Their results on disk are sent first, and the first result counts.
 void XxlExecutor::report_left_behind() {
   for (const TakenTrigger& trigger : taken_->left_behind()) {
     results_.add({.log_id = trigger.log_id,
@@ -270,7 +270,7 @@ void XxlExecutor::wait_stopped() {
 
 bool XxlExecutor::is_stopping() const { return stop_at_us_.load() != kNever; }
 
-// The thread that talks to the admin.
+// The thread that calls the admin.
 void XxlExecutor::talk() {
   bool is_last = false;
   while (!is_last) {
@@ -282,7 +282,7 @@ void XxlExecutor::talk() {
     const SteadyTime now = clock_.steady_now();
     if (!is_stopping()) pause = std::min(pause, std::chrono::ceil<Duration>(beat_at_ - now));
     if (next) pause = std::min(pause, std::chrono::ceil<Duration>(*next - now));
-    if (pause > Duration{0}) (void)talk_wakeup_.wait_for(pause);  // The loop looks.
+    if (pause > Duration{0}) (void)talk_wakeup_.wait_for(pause);  // The loop checks again.
   }
   talk_ended_.signal();
 }
@@ -300,7 +300,7 @@ void XxlExecutor::register_now() {
   beat_at_ = clock_.steady_now() + (registered.ok() ? config_.beat : kBeatAgain);
   if (!registered.ok()) {
     if (!is_failure_said_) {
-      log_.warn("an xxl-job admin does not register this executor, it is asked again", "reason",
+      log_.warn("an xxl-job admin does not register this executor; retrying", "reason",
                 registered.error().message);
     }
     is_failure_said_ = true;
@@ -314,8 +314,8 @@ void XxlExecutor::register_now() {
   is_failure_said_ = false;
 }
 
-// Says goodbye to all admins at once: each calls this executor until it knows, and one that hangs
-// is not to hold up the others.
+// Unregisters at all admins concurrently: each calls this executor until it knows, and one that
+// hangs must not delay the others.
 void XxlExecutor::leave() {
   const std::int64_t each = std::ssize(config_.options.admins);
   while (is_registering_ && wait_for(registration_ended_, each * kGoodbyeWait)) {
@@ -342,7 +342,7 @@ void XxlExecutor::leave() {
   const bool is_heard =
       std::any_of(said.begin(), said.end(), [](const Status& status) { return status.ok(); });
   if (!is_heard) {
-    log_.warn("cannot leave the xxl-job admin, it takes this executor for alive for 90 s", "reason",
+    log_.warn("cannot leave the xxl-job admin; it counts this executor as alive for 90 s", "reason",
               said.back().error().message);
   } else if (!at_once_) {
     Wakeup nothing;
@@ -350,7 +350,7 @@ void XxlExecutor::leave() {
   }
 }
 
-// Until it is signalled; false: it took longer than that, or than there is time at once.
+// Waits for a signal. False: it took longer than this, or than the remaining time.
 bool XxlExecutor::wait_for(Wakeup& wakeup, Duration longest) {
   const SteadyTime begun = clock_.steady_now();
   while (true) {
@@ -358,7 +358,7 @@ bool XxlExecutor::wait_for(Wakeup& wakeup, Duration longest) {
     const auto left = std::chrono::ceil<Duration>(begun + most - clock_.steady_now());
     if (left <= Duration{0}) return false;
     if (wakeup.wait_for(std::min(left, kLookAtStop))) return true;
-    (void)jobs_.stop_late_runs(clock_.steady_now());  // It is called again anyway.
+    (void)jobs_.stop_late_runs(clock_.steady_now());  // Called again anyway.
   }
 }
 
@@ -373,18 +373,18 @@ void XxlExecutor::keep() {
     }
     const std::optional<SteadyTime> late = jobs_.stop_late_runs(now);
     const Duration pause = std::chrono::ceil<Duration>(late.value_or(clean_at) - now);
-    if (pause > Duration{0}) (void)keeper_wakeup_.wait_for(pause);  // The loop looks.
+    if (pause > Duration{0}) (void)keeper_wakeup_.wait_for(pause);  // The loop checks again.
   }
   end();
   on_stopped_();
 }
 
 void XxlExecutor::end() {
-  leave();  // First, as a call that is refused has failed.
+  leave();  // First, because a rejected call fails.
   jobs_.close();
   while (microseconds(clock_.steady_now()) < stop_at_us_.load() &&
          !jobs_.wait_reported(kLookAtStop)) {
-    (void)jobs_.stop_late_runs(clock_.steady_now());  // It is called again anyway.
+    (void)jobs_.stop_late_runs(clock_.steady_now());  // Called again anyway.
   }
   bool was_at_once = at_once_.load();
   jobs_.stop_all("the executor stops", was_at_once);
@@ -398,9 +398,9 @@ void XxlExecutor::end() {
   if (!wait_for(talk_ended_, config_.deliver_wait)) is_talk_cancelled_ = true;
   talker_->join();
   if (const std::int64_t left = results_.left(); left > 0) {
-    log_.warn("results are left for the next executor with this data folder", "results", left);
+    log_.warn("left results for the next executor with this data folder", "results", left);
   }
-  // Before what it calls.
+  // Before the objects that it calls.
   server_.reset();
   api_.reset();
 }

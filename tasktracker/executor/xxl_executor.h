@@ -31,43 +31,43 @@ struct XxlExecutorConfig {
   XxlOptions options{};
   std::string node{};
   std::string data{};         // folder for results, scripts and log files
-  std::set<RunKind> allow{};  // kinds of run that this worker accepts
+  std::set<RunKind> allow{};  // kinds of jobs that this worker accepts
   bool insecure = false;
   ProcessLimits process{};
   Duration beat = std::chrono::seconds{30};         // between registrations
   Duration deliver_wait = std::chrono::seconds{5};  // at the end, for results
 };
 
-// An executor of an xxl-job admin, with all its parts and threads: it listens, registers, has jobs
-// run and delivers their results.
+// An executor for an xxl-job admin, with all its parts and threads: it listens, registers, runs
+// jobs and delivers their results.
 //
-// Threads, besides those of the jobs, the listener's and the log reader's: one talks to the admin,
-// registering and sending results; the keeper stops late runs and sees to the end, for which it has
-// each admin told by a thread of its own.
+// Threads, besides those of the jobs, the listener and the log reader: one calls the admin, to
+// register and to send results. The keeper stops timed-out runs and handles the shutdown, where it
+// notifies each admin on a separate thread.
 //
-// Thread: the owner's, but request_stop() any.
+// Thread: the owner's; request_stop() any.
 class XxlExecutor {
  public:
-  // Checks the options. The references must outlive it.
+  // Checks the options. The references must outlive the executor.
   static Result<std::unique_ptr<XxlExecutor>> open(XxlExecutorConfig config,
                                                    const Handlers& handlers,
                                                    const HandlersHooks& hooks,
                                                    const Environment& environment,
                                                    const HttpSend& send, const Clock& clock);
-  // As request_stop() without time, and until it is done.
+  // Like request_stop() without time, and waits for the end.
   ~XxlExecutor();
   XxlExecutor(const XxlExecutor&) = delete;
   XxlExecutor& operator=(const XxlExecutor&) = delete;
 
-  // Listens and registers from now on. `on_stopped` is its last call, on a thread of its own.
+  // Listens and registers from now on. `on_stopped` is the last callback, on its own thread.
   Status start(std::function<void()> on_stopped);
 
-  // Leaves the admins and, once they have answered (or hang), takes no more triggers;
-  // what was taken has so long to end. A second call may only shorten the time.
+  // Unregisters at the admins and, when they have answered or do not respond, accepts no more
+  // triggers. Accepted triggers may run for `drain`. A second call may only shorten the time.
   void request_stop(Duration drain);
   void wait_stopped();
 
-  // How the admin calls it.
+  // The address for the admin's calls.
   const std::string& address() const { return address_; }
 
  private:
@@ -94,8 +94,8 @@ class XxlExecutor {
   const Logger log_{"xxl"};
 
   std::atomic<bool> is_started_{false};
-  std::atomic<std::int64_t> stop_at_us_;  // of the steady clock; the greatest: not asked for
-  std::atomic<bool> at_once_{false};      // no time at all is left
+  std::atomic<std::int64_t> stop_at_us_;  // of the steady clock; the maximum: not requested
+  std::atomic<bool> at_once_{false};      // no time is left
   std::atomic<bool> is_registering_{false};
   std::atomic<bool> has_registered_{false};  // or has tried to
   std::atomic<bool> is_last_talk_{false};
@@ -106,7 +106,7 @@ class XxlExecutor {
   Wakeup talk_ended_;
 
   std::string address_;
-  // Of the thread that talks.
+  // Used by the thread that calls the admin.
   AdminClient admin_;
   SteadyTime beat_at_{};
   bool is_registered_ = false;

@@ -10,11 +10,11 @@
 namespace carillon::tasktracker {
 namespace {
 
-constexpr double kMeanShare = 1.0 / 16;  // of the newest run in the mean
+constexpr double kMeanShare = 1.0 / 16;  // share of the newest run in the mean
 
-// Short runs in a row after which no long one is expected among those that are fetched ahead.
+// After this number of short runs in a row, no long one is expected among prefetched jobs.
 constexpr int kManyShort = 4096;
-constexpr std::size_t kOthersMax = 4;  // more than come and go within a lease
+constexpr std::size_t kOthersMax = 4;  // more than start and end within a lease
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
   pull_interval_ =
       std::clamp<Duration>(registered.pull_interval, std::chrono::milliseconds{1}, lease_);
   if (registered.tracker_session != tracker_session_) {
-    // It counts its hand-outs from 1 again, and has answered nothing.
+    // It counts its hand-outs from 1 again, and has answered no pull.
     handout_seen_ = other_seen(registered.tracker_session);
     answered_ = 0;
     credit_ = 0;
@@ -54,11 +54,11 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
   }
   tracker_session_ = registered.tracker_session;
   older_credit_ = std::max(older_credit_, std::exchange(credit_, 0));
-  // They may have been lost. That they were answered is not said: this may be the late answer to an
-  // earlier registration, with a hand-out on its way that names a pull before them.
+  // They may be lost. It is unknown whether they were answered: this may be the late answer to an
+  // earlier registration, with a hand-out on its way for a pull before them.
   given_up_ = pull_number_;
   pull_now_ = true;
-  holding_at_ = now;  // What was refused since it registered is not held.
+  holding_at_ = now;  // Jobs that were rejected since the registration are not held.
 }
 
 void Fetcher::on_pulled(const wire::Pulled& pulled, SteadyTime now) {
@@ -86,18 +86,18 @@ void Fetcher::on_refused(SteadyTime now) {
 
 Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
   if (hand_out.tracker_session != tracker_session_) {
-    // Nor does it say anything of the credit that the other one has. If it is not late, then that
-    // session took a registration whose answer did not come here.
+    // It does not show the other session's credit either. Unless it is late, that session accepted
+    // a registration whose answer was lost.
     if (now > registered_at_ + lease_) on_unknown_session();
     note_other(hand_out.tracker_session, hand_out.number);
     counts_.refused += hand_out.jobs.size();
     hand_out.jobs.clear();
-    return Error{ErrorCode::kConflict, "it is of another session of the job tracker"};
+    return Error{ErrorCode::kConflict, "it belongs to another session of the job tracker"};
   }
   if (hand_out.number <= handout_seen_) {
     counts_.duplicates += hand_out.jobs.size();
     hand_out.jobs.clear();
-    return Error{ErrorCode::kConflict, "it comes a second time"};
+    return Error{ErrorCode::kConflict, "it arrived twice"};
   }
   handout_seen_ = hand_out.number;
   if (state_ != State::kRegistered) {
@@ -146,7 +146,7 @@ std::int64_t Fetcher::other_seen(std::int64_t session) const {
   return found == others_.end() ? 0 : found->handout_seen;
 }
 
-// The next pull tells that they are not held.
+// The next pull reports that they are not held.
 void Fetcher::on_others_hand_out(std::size_t jobs, SteadyTime now) {
   counts_.refused += jobs;
   holding_at_ = now;
@@ -182,7 +182,7 @@ void Fetcher::on_finished(const wire::AttemptId& id, Duration run_time) {
 
 void Fetcher::on_confirmed(const wire::AttemptId& id) {
   const auto found = holdings_->jobs.find(id);
-  // A tracker may confirm what it knows to have ended otherwise; what runs is still held then.
+  // A job tracker may confirm a job that ended otherwise; a running one is still held.
   if (found != holdings_->jobs.end() && found->second.is_finished) holdings_->jobs.erase(found);
 }
 
@@ -193,7 +193,7 @@ void Fetcher::on_given_back(const std::vector<wire::AttemptId>& ids) {
     holdings_->jobs.erase(found);
     --holdings_->unfinished;
   }
-  // What runs takes longer than what ran before: nothing is fetched ahead until that changes.
+  // A run took longer than earlier ones: nothing is prefetched until that changes.
   const auto long_run = static_cast<double>(config_.prefetch_work.count() * config_.threads + 1);
   holdings_->mean_run_us = std::max(holdings_->mean_run_us, long_run);
   holdings_->short_runs = 0;
@@ -243,23 +243,23 @@ bool Fetcher::must_register(SteadyTime now) const {
     case State::kRefused:
       return now >= refused_until();
     case State::kRegistered:
-      // Connected, but nobody answers for a whole lease: the tracker stood still, or forgets.
+      // Connected, but without an answer for a whole lease: the job tracker stalled, or does not
+      // know the session.
       return lease_from_ && awaits_answer() && !has_lease(now) &&
              now >= registered_at_ + config_.register_again;
   }
   return false;
 }
 
-// Whether the tracker should know the new window before the next regular pull.
+// Whether to report the new window before the next regular pull.
 bool Fetcher::is_worth_a_pull() const {
   const int wanted = window();
   const int capacity = config_.threads + prefetch();
   if (wanted > credit_) {
-    // A thread without work is urgent. As long as the queue feeds them all, a quarter is soon
-    // enough.
+    // An idle thread is urgent. While the queue serves all threads, a quarter is soon enough.
     return unfinished() < config_.threads || wanted - credit_ >= std::max(1, capacity / 4);
   }
-  // Another one waits for what this one does not use.
+  // Another job tracker waits for the unused share.
   if (share_ && wanted < credit_) return wanted == 0 || credit_ - wanted >= capacity / 4;
   return credit_ - wanted > config_.threads + prefetch() / 4;
 }
@@ -267,7 +267,7 @@ bool Fetcher::is_worth_a_pull() const {
 bool Fetcher::must_pull(SteadyTime now) const {
   if (state_ != State::kRegistered) return false;
   if (pull_now_ || now >= pulled_at_ + pull_interval_) return true;
-  // One early pull at a time: more would be on the way to a tracker that cannot keep up.
+  // One early pull at a time, to spare a slow job tracker.
   if (awaits_answer() && now < pulled_at_ + config_.answer_wait) return false;
   return is_worth_a_pull();
 }

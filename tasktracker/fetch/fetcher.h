@@ -28,14 +28,14 @@ struct FetcherConfig {
   std::vector<std::string> allow{};
   std::string version{};
   int threads = 1;
-  int prefetch_max = 512;                                  // more hides a longer way to the tracker
-  int prefetch_max_short = 1024;                           // once no run was long lately
-  Duration prefetch_work = std::chrono::milliseconds{10};  // fetched ahead for each thread
+  int prefetch_max = 512;                                  // more hides a longer round trip
+  int prefetch_max_short = 1024;                           // when no recent run was long
+  Duration prefetch_work = std::chrono::milliseconds{10};  // prefetched work for each thread
   Duration answer_wait = std::chrono::milliseconds{20};    // then a pull counts as unanswered
-  Duration register_again = std::chrono::seconds{1};  // while nobody answers; doubled each time
+  Duration register_again = std::chrono::seconds{1};       // without an answer; doubled each time
   Duration register_again_max = std::chrono::seconds{8};
-  // After a refusal: node groups may be on their way from one job tracker to another, for a moment;
-  // afterwards less often, it may stand by.
+  // Wait after a rejection. First short, because a rebalance may be in progress; later longer,
+  // because the job tracker may stand by.
   Duration refused_soon = std::chrono::milliseconds{15};
   int refused_soon_tries = 10;
   Duration refused_again = std::chrono::milliseconds{250};
@@ -43,79 +43,77 @@ struct FetcherConfig {
   Duration bye_again = std::chrono::milliseconds{100};  // until it is answered
 };
 
-// What a Fetcher has counted, for logs and tests.
+// Counters, for logs and tests.
 struct FetcherCounts {
   std::uint64_t pulls = 0;
-  std::uint64_t handed = 0;            // jobs accepted
-  std::uint64_t refused = 0;           // jobs of hand-outs that came too late
-  std::uint64_t duplicates = 0;        // jobs held already
-  std::uint64_t sessions_unknown = 0;  // times the tracker had forgotten this session
+  std::uint64_t handed = 0;            // accepted jobs
+  std::uint64_t refused = 0;           // jobs of hand-outs that were too late
+  std::uint64_t duplicates = 0;        // jobs that were already held
+  std::uint64_t sessions_unknown = 0;  // how often the job tracker did not know this session
 };
 
-// Decides when to register and when to ask for how many jobs; refuses hand-outs that came too late;
-// knows everything that is held, whichever job tracker handed it out. What comes again is nothing.
+// Decides when to register, and when to request how many jobs; rejects late hand-outs; knows all
+// held jobs of all job trackers. Repeated messages have no effect.
 //
-// The lease counts from the sending of the newest registration or pull that was answered, so it
-// always ends before the tracker's own. A hand-out that answers a pull sent longer ago than the
-// lease is not run, and what waits here until then does not begin: the tracker may have given its
-// jobs to somebody else by then. Nor is one of
-// another session of a job tracker than the one that it is registered with, which may know nothing
-// of its jobs; nor one that comes while a registration is not answered, which has told that they
-// are not held.
+// The lease starts when the newest answered registration or pull was sent, so it always ends before
+// the job tracker's own. Three kinds of hand-outs are not run, because their jobs may already be
+// given to others. First, hand-outs for a pull that was sent longer ago than the lease; jobs that
+// still wait then do not start either. Second, hand-outs of another session of a job tracker than
+// the registered one, which may not know of them. Third, hand-outs during an unanswered
+// registration, which has reported that they are not held.
 //
-// Who leaves says so again and again, to whoever looks after its jobs by then, until it is told
-// that none is held for it any more.
+// A leaving worker repeats its sign-off to the current owners of its jobs until they confirm it.
 //
 // Thread: the loop. Pure: time and messages come in as values, messages to send go out.
 class Fetcher {
  public:
   explicit Fetcher(FetcherConfig config);
-  // With another job tracker, beside `other`: what is held is one for both.
+  // For another job tracker beside `other`: both share the held jobs.
   Fetcher(FetcherConfig config, const Fetcher& other);
 
   void on_connected();
   void on_disconnected();
-  // The answer to the newest registration; those before list what is out of date.
+  // The answer to the newest registration; answers to earlier ones are outdated.
   void on_registered(const wire::Registered& registered, SteadyTime now);
   void on_pulled(const wire::Pulled& pulled, SteadyTime now);
-  // The tracker does not know this session, or not any more.
+  // The job tracker does not know this session (any more).
   void on_unknown_session();
-  // The tracker refused to register this worker.
+  // The job tracker rejected the registration.
   void on_refused(SteadyTime now);
-  // It may take this worker in a moment.
+  // It may accept this worker soon.
   void ask_soon() { refusals_ = 0; }
-  // Leaves in the message what shall be run, and answers until when it may begin. An error: nothing
-  // is, because it came too late.
+  // Leaves the jobs to run in the message, and returns when they must start at the latest. Error:
+  // it was too late, and none runs.
   Result<SteadyTime> on_hand_out(wire::HandOut& hand_out, SteadyTime now);
 
   void on_finished(const wire::AttemptId& id, Duration run_time);
   void on_confirmed(const wire::AttemptId& id);
   void on_given_back(const std::vector<wire::AttemptId>& ids);
 
-  // A hand-out of it was not run: it is to be told what is held.
+  // A hand-out of it was not run: it needs the list of held jobs.
   void on_others_hand_out(std::size_t jobs, SteadyTime now);
 
-  // No more than so many are asked for; none: as many as there is room for.
+  // Limits the number of requested jobs; none: as many as possible.
   void set_share(std::optional<int> share) { share_ = share; }
-  // Jobs that its tracker may hand out yet, whatever it is told now.
+  // Jobs that its job tracker may still hand out, whatever it is told now.
   int owed() const { return is_registered() ? std::max(credit_, older_credit_) : 0; }
-  // Its tracker has lately handed out all that it was allowed.
+  // Its job tracker recently handed out all that it was allowed.
   bool is_hungry(SteadyTime now) const { return used_up_at_ && now < hungry_until(); }
   SteadyTime hungry_until() const { return *used_up_at_ + kHungry; }  // Requires: it was hungry.
   std::int64_t tracker_session() const { return tracker_session_; }
 
-  // Whether any jobs are wanted at all; and if not because of the machine's load, what that is.
+  // Whether it takes jobs; if not because of the machine's load, what is overloaded.
   void set_taking(bool taking, const std::string& overload = {});
-  // None are wanted any more, and this is said.
+  // Takes no more jobs, and reports this.
   void drain();
 
-  // For good. Requires: nothing is held.
+  // Signs off permanently. Requires: nothing is held.
   void leave() { leave_ = Leave::kSays; }
   void on_gone() { leave_ = Leave::kGone; }
   bool is_leaving() const { return leave_ == Leave::kSays; }
 
-  // What is to be sent by now, in order. `waiting` lists the held jobs that were not started, and
-  // is asked only when needed.
+  // The messages to send now, in order. `waiting` lists the held jobs that have not started; called
+  // only when needed.
   template <class Waiting>
   void take_messages(SteadyTime now, std::vector<wire::Message>& messages, Waiting waiting) {
     if (leave_ == Leave::kGone) return;
@@ -129,19 +127,19 @@ class Fetcher {
                                             : std::optional<std::vector<wire::AttemptId>>{}));
     }
   }
-  // When to come again, if nothing happens before.
+  // When to call again without another event.
   std::optional<SteadyTime> next_time() const;
 
   bool is_registered() const { return state_ == State::kRegistered; }
   bool is_holding(const wire::AttemptId& id) const { return holdings_->jobs.contains(id); }
   std::size_t held() const { return holdings_->jobs.size(); }
-  // Of its task id; -1: it is not held.
+  // The bucket of its task id; -1: it is not held.
   int bucket_of(const wire::AttemptId& id) const;
-  // Handed out and not finished: in the queue or on a thread.
+  // Received and not finished: queued or running.
   int unfinished() const { return holdings_->unfinished; }
-  // Which of them are of such a bucket.
+  // Those with such a bucket.
   std::vector<wire::AttemptId> unfinished_of(const std::function<bool(int bucket)>& is_such) const;
-  // Jobs that there is room for, whoever hands them out.
+  // Number of jobs that fit, over all job trackers.
   int room() const { return config_.threads + prefetch() - holdings_->unfinished; }
   bool has_lease(SteadyTime now) const;
   SteadyTime lease_end() const { return *lease_from_ + lease_; }  // Requires: it had one.
@@ -186,28 +184,28 @@ class Fetcher {
   bool draining_ = false;
   std::string overload_{};
   Leave leave_ = Leave::kNot;
-  SteadyTime said_bye_at_{};    // since it was registered
-  SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
-  Duration register_again_;     // kRegistering: and when it is tried again
-  int refusals_ = 0;            // since it was registered
+  SteadyTime said_bye_at_{};    // since the registration
+  SteadyTime registered_at_{};  // kRegistering, kRefused: the last try
+  Duration register_again_;     // kRegistering: wait until the next try
+  int refusals_ = 0;            // since the registration
   Duration lease_ = std::chrono::seconds{3};
   Duration pull_interval_ = std::chrono::seconds{1};
   std::int64_t tracker_session_ = 0;
 
   std::int64_t pull_number_ = 0;
-  std::int64_t answered_ = 0;     // the newest pull that was, by this session of the tracker
-  std::int64_t given_up_ = 0;     // no answer is waited for to this one and those before
-  std::deque<SentPull> pulls_{};  // younger than the lease, oldest first
+  std::int64_t answered_ = 0;     // the newest answered pull of this session of the job tracker
+  std::int64_t given_up_ = 0;     // no answer is expected for pulls up to this
+  std::deque<SentPull> pulls_{};  // newer than the lease, oldest first
   std::optional<SteadyTime> lease_from_{};
   SteadyTime pulled_at_{};
   bool pull_now_ = false;
   SteadyTime holding_at_{};
   std::int64_t handout_seen_ = 0;
-  // Of the last few sessions heard that it was not registered with, the last one last; what of them
-  // was refused stays so.
+  // The last few sessions that sent hand-outs without a registration, newest last; rejected
+  // hand-outs stay rejected.
   std::deque<OtherSession> others_{};
-  int credit_ = 0;        // jobs that the tracker may still hand out without another pull
-  int older_credit_ = 0;  // and until it has answered the newest pull
+  int credit_ = 0;        // jobs that the job tracker may hand out without another pull
+  int older_credit_ = 0;  // the same until it has answered the newest pull
   std::optional<int> share_{};
   std::optional<SteadyTime> used_up_at_{};
 

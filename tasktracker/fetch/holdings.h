@@ -8,9 +8,9 @@
 
 namespace carillon::tasktracker {
 
-// Everything that a worker holds, whoever handed it out: one for all of its Fetchers.
+// All jobs that a worker holds, from all job trackers; shared by its Fetchers.
 //
-// "Held" is a job from its hand-out until its result was confirmed or it was given back.
+// A job is held from its hand-out until its result was confirmed or it was returned.
 //
 // Thread: the loop.
 struct Holdings {
@@ -22,7 +22,7 @@ struct Holdings {
   int unfinished = 0;
   double mean_run_us = 0;  // 0: not measured
   int short_runs = 0;      // in a row
-  // Counted over all job trackers, so that one knows which of two messages is the later.
+  // Counted over all job trackers, so that the later of two messages is known.
   std::int64_t registers = 0;
   std::int64_t pulls = 0;
 };

@@ -7,11 +7,11 @@
 namespace carillon::tasktracker {
 namespace {
 
-// Of each second the others have one.
+// The others' time in each second.
 constexpr Duration kTurn = std::chrono::milliseconds{125};
 constexpr std::int64_t kTurns = 8;
 
-// Evenly; what is left over goes to one after the other, beginning with another each turn.
+// Divides evenly; the rest goes to one after another, starting with a different one each time.
 void deal(int room, const std::vector<std::size_t>& places, std::int64_t turn,
           std::vector<int>& shares) {
   const auto count = static_cast<int>(places.size());
@@ -34,7 +34,8 @@ std::vector<int> shares(int room, bool is_idle, const std::vector<Claimant>& cla
   }
   room = std::max(room, 0);
   if (hungry.empty()) {
-    // Where there is not one for each, another has it each second: its jobs may be those that wait.
+    // If there is not one for each, another job tracker has it each second: its jobs may be
+    // waiting.
     const bool is_short = room < static_cast<int>(others.size());
     deal(room, others, is_short ? turn / kTurns : 0, all);
   } else {

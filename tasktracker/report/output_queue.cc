@@ -13,8 +13,8 @@ void OutputQueue::add(std::vector<wire::OutputChunk>& chunks) {
       of_attempt.cut = true;
       chunk.stream = wire::Stream::kLog;
       chunk.bytes =
-          "\n[carillon: the rest of the output is not kept, because the job tracker "
-          "does not take it]\n";
+          "\n[carillon: the rest of the output is lost, because the job tracker does not accept "
+          "it]\n";
     }
     put(std::move(chunk), of_attempt, {});
   }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kRetryAfter = std::chrono::seconds{2};
 constexpr outbox::Load kPage{.entries_max = 1000, .bytes_max = 1024 * 1024, .own_too = false};
-// Written together at most.
+// Target size of one write.
 constexpr std::size_t kWrittenBytesAim = 4 * 1024 * 1024;
 
 }  // namespace
@@ -106,10 +106,10 @@ void ReportOutbox::say_whether_failing(const outbox::WorkDone& done) {
   const bool was_failing = is_failing_;
   is_failing_ = !done.status.ok() || !done.room.ok();
   if (is_failing_ && !was_failing) {
-    log_.error("what is not confirmed cannot be kept on disk, no more jobs are taken until it can",
+    log_.error("cannot store unconfirmed results on disk; taking no new jobs until it is possible",
                "reason", (done.status.ok() ? done.room : done.status).error().message);
   } else if (was_failing && !is_failing_) {
-    log_.info("what is not confirmed is kept on disk again");
+    log_.info("unconfirmed results are stored on disk again");
   }
 }
 
@@ -131,8 +131,8 @@ void ReportOutbox::read(outbox::Entry&& entry) {
     page_.push_back(std::move(left));
     return;
   }
-  const std::string reason = envelope.ok() ? "it is no report" : envelope.error().message;
-  log_.error("what a worker has left cannot be read and is set aside", "reason", reason);
+  const std::string reason = envelope.ok() ? "it is not a report" : envelope.error().message;
+  log_.error("cannot read an entry that a worker left; it is set aside", "reason", reason);
   next_.set_aside.push_back({.id = entry.id, .reason = reason});
 }
 

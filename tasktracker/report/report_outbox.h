@@ -16,24 +16,23 @@
 
 namespace carillon::tasktracker {
 
-// What a worker reports, on disk while the job tracker does not confirm it; and what workers before
-// it have left there when they died.
+// Unconfirmed reports of a worker on disk, and those that earlier workers left when they died.
 //
-// It is a copy: what is reported stays in memory until it is confirmed, and is then forgotten here
-// too. So a worker that lives never waits for the disk, and one that is killed while the job
-// tracker is away loses nothing that was on disk by then. An entry is one result or one chunk of
-// output, with the session that ran it.
+// It is a copy: reports stay in memory until they are confirmed, and are then deleted here too. So
+// a worker never waits for the disk, and a worker that is killed while the job tracker is away
+// loses nothing that was on disk. An entry is one result or one chunk of output, with the session
+// that ran it.
 //
-// What was left is for whoever looks after the node group of its session, whom only a worker of
-// that group speaks with. So others leave it to one; what nobody has come for when it is too late
-// for a result to count, anybody reports.
+// Reports of a dead worker belong to the owner of its node group, which only workers of that group
+// know. So workers of other groups leave them to one of it. When it is too late for a result to
+// count, any worker reports them.
 //
-// What was left is read page by page, as fast as it is confirmed.
+// Reports of dead workers are read page by page, as fast as they are confirmed.
 //
 // Thread: the loop.
 class ReportOutbox {
  public:
-  // `lane`, or null where nothing is kept; `last_id` of the outbox behind it.
+  // `lane`: null if nothing is stored. `last_id`: of its outbox.
   ReportOutbox(outbox::Lane* lane, std::int64_t last_id);
 
   bool is_in_use() const { return lane_ != nullptr; }
@@ -43,27 +42,27 @@ class ReportOutbox {
   // It was confirmed.
   void forget(const outbox::EntryId& id);
 
-  // What earlier sessions have left.
+  // A report of an earlier session.
   struct Left {
     outbox::EntryId id{};
     SessionId session{};  // that ran it
     std::optional<wire::RunResult> result{};
     std::optional<wire::OutputChunk> chunk{};
   };
-  // A page of it, if one was read since.
+  // The page that was read since the last call.
   std::vector<Left> take_left();
-  // The next page, once all of the last one was forgotten.
+  // Reads the next page when all of the last one was confirmed.
   void want_left();
-  // Others of its node group may have died meanwhile, and left something; or of any.
+  // Searches again for workers of its node group that have died and left reports; or of any group.
   void look_again(bool any_group = false);
 
-  // Takes what was done and starts what is next. At the end of a turn.
+  // Processes finished work and starts the next. Call at the end of a turn.
   void turn(SteadyTime now);
   std::optional<SteadyTime> next_time() const;
 
-  // All that was to be kept is on disk, or cannot be.
+  // Everything is on disk, or the disk fails.
   bool is_settled() const { return is_failing_ || (unwritten_.empty() && !is_busy_); }
-  // The disk takes nothing: what is not confirmed is in memory only.
+  // The disk fails: unconfirmed reports are only in memory.
   bool is_failing() const {
     return is_failing_ && (is_busy_ || !unwritten_.empty() || !next_.empty());
   }
@@ -88,7 +87,7 @@ class ReportOutbox {
   std::map<std::int64_t, outbox::Entry> unwritten_;  // by id
   std::set<std::int64_t> forgotten_;                 // while they were being written
   std::vector<Left> page_;
-  std::size_t left_open_ = 0;  // of the last page, not forgotten yet
+  std::size_t left_open_ = 0;  // unconfirmed entries of the last page
   bool more_left_ = true;
   bool is_loading_ = false;
   bool is_failing_ = false;

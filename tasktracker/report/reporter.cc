@@ -84,12 +84,12 @@ std::vector<wire::AttemptId> Reporter::on_rejected(std::int64_t message, const s
   return given_up;
 }
 
-// With nothing in it that came from the run.
+// Without any data of the run.
 void Reporter::replace(Entry& entry, const std::string& why) {
   wire::RunResult& result = entry.result;
   result = {.id = result.id,
             .outcome = wire::RunOutcome::kFailed,
-            .message = clean_text("the job tracker refused its result: " + why, config_.text_max),
+            .message = clean_text("the job tracker rejected its result: " + why, config_.text_max),
             .started_at = result.started_at,
             .ended_at = result.ended_at,
             .bucket = result.bucket};
@@ -139,7 +139,7 @@ std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime
     const wire::AttemptId id = to_send_.front();
     to_send_.pop_front();
     const auto found = results_.find(id);
-    if (found == results_.end()) continue;  // Confirmed before it was sent again.
+    if (found == results_.end()) continue;  // It was confirmed before it was sent again.
     if (takes && !takes(found->second.result)) {
       others.push_back(id);
       continue;
@@ -147,7 +147,7 @@ std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime
     if (report.results.empty()) report.origin = found->second.origin;
     const bool alone = found->second.alone && !report.results.empty();
     if (alone || found->second.origin != report.origin) {
-      to_send_.push_front(id);  // The next message is for that session.
+      to_send_.push_front(id);  // It belongs to the next message, of that session.
       break;
     }
     report.results.push_back(found->second.result);

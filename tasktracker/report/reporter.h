@@ -23,16 +23,17 @@ struct ReporterConfig {
   std::size_t results_max = wire::kReportResultsMax;  // in one message
   std::size_t message_bytes = 1024 * 1024;            // of texts in one message, roughly
   std::size_t text_max = 4096;                        // bytes of one result's message
-  std::size_t messages_max = 8;  // that are not confirmed; results that come then share the next
+  std::size_t messages_max = 8;  // most unconfirmed messages; further results wait for the next one
   Duration resend_after = std::chrono::seconds{1};  // without a confirmation
-  Duration output_wait = std::chrono::seconds{2};   // a result waits so long for its own output
-  Duration keep_after = std::chrono::seconds{1};    // not confirmed for so long: on disk too
+  Duration output_wait = std::chrono::seconds{2};   // longest wait of a result for its output
+  // Then unconfirmed results are also stored on disk.
+  Duration keep_after = std::chrono::seconds{1};
 };
 
-// Results of runs on their way to one job tracker: kept until confirmed, sent again when they may
-// be lost. Few messages are under way at a time, so that many short runs share one. A result goes
-// after the output of its run was taken, so that whoever sees the job end sees all that it wrote;
-// but a tracker that takes no output gets the result all the same.
+// Results of runs for one job tracker: kept until confirmed, and sent again when they may be lost.
+// Few messages are in progress at a time, so that many short runs share one. A result is sent after
+// the output of its run was accepted, so that an ended job has all its output; if the job tracker
+// accepts no output, it still gets the result.
 //
 // Thread: the loop. Pure.
 class Reporter {
@@ -40,18 +41,18 @@ class Reporter {
   Reporter(ReporterConfig config, const OutputQueue& output) : config_(config), output_(output) {}
 
   void add(wire::RunResult&& result, SteadyTime now) { add(std::move(result), now, {}, {}); }
-  // One that an earlier session has left on disk.
+  // A result that an earlier session left on disk.
   void add(wire::RunResult&& result, SteadyTime now, SessionId origin, outbox::EntryId kept);
-  // The tracker has these, or knows better.
+  // The job tracker has processed these.
   void on_reported(const wire::Reported& reported);
-  // Those of them that lie on disk too, and need not any more.
+  // Confirmed results that can be deleted from disk.
   std::vector<outbox::EntryId> take_settled() { return std::exchange(settled_, {}); }
 
-  // Something waits for its confirmation for long.
+  // A result has not been confirmed for long.
   bool is_stalled(SteadyTime now) const {
     return !unkept_.empty() && now >= unkept_.front().at + config_.keep_after;
   }
-  // `keep(result)` puts a result on disk; called for each that is not there.
+  // `keep(result)` stores a result on disk; called for each that is not there.
   template <class Keep>
   void keep_all(Keep keep) {
     for (const Unkept& unkept : std::exchange(unkept_, {})) {
@@ -62,21 +63,21 @@ class Reporter {
     }
   }
 
-  // The tracker will never take this message, by its place among those that next_message() gave,
-  // from 1. Its results go one by one; instead of one that was alone goes that the run failed, and
-  // why. Returns those of which nothing more can be said.
+  // The job tracker will never accept this message; `message` counts those of next_message(), from
+  // 1. Its results are sent one by one; a single one is replaced by a failure with the reason.
+  // Returns the results that are given up.
   std::vector<wire::AttemptId> on_rejected(std::int64_t message, const std::string& why);
   std::int64_t last_message() const { return last_message_; }
 
-  // What was sent may be lost: the connection or the session is a new one.
+  // Sent results may be lost: the connection or the session is new.
   void forget_sent();
 
-  // The next message to send now, if any; ask until there is none.
-  // `takes`: which results the one takes whom it is for; the others keep their places.
+  // The next message to send now; call until there is none. `takes`: which results the receiver
+  // accepts; the others keep their order.
   using Takes = std::function<bool(const wire::RunResult&)>;
   std::optional<wire::Report> next_message(SessionId session, SteadyTime now,
                                            const Takes& takes = {});
-  // When to ask for messages again, if nothing happens before.
+  // When to ask for messages again without another event.
   std::optional<SteadyTime> next_time() const;
 
   std::size_t unconfirmed() const { return results_.size(); }
@@ -92,8 +93,8 @@ class Reporter {
     wire::RunResult result{};
     SessionId origin{};  // 0: this session
     outbox::EntryId kept{};
-    SteadyTime send_latest{};  // also when its output was not taken
-    std::int64_t message = 0;  // that it was sent in last; 0: not yet
+    SteadyTime send_latest{};  // even if its output was not accepted
+    std::int64_t message = 0;  // its last message; 0: not sent yet
     bool alone = false;
     bool replaced = false;
   };
@@ -115,16 +116,17 @@ class Reporter {
   const OutputQueue& output_;
   std::unordered_map<wire::AttemptId, Entry, AttemptHash> results_{};
   std::deque<wire::AttemptId> to_send_{};
-  std::deque<wire::AttemptId> for_output_{};  // wait for their output; the oldest first
-  std::deque<Sent> sent_{};                   // may have been confirmed meanwhile
-  std::deque<Unkept> unkept_{};               // not on disk; likewise
+  std::deque<wire::AttemptId> for_output_{};  // waiting for their output, oldest first
+  std::deque<Sent> sent_{};                   // some may be confirmed
+  std::deque<Unkept> unkept_{};               // not on disk; some may be confirmed
   std::vector<outbox::EntryId> settled_{};
   std::int64_t last_message_ = 0;
-  std::unordered_map<std::int64_t, std::size_t> messages_{};  // results that are not confirmed
+  // Number of unconfirmed results per message.
+  std::unordered_map<std::int64_t, std::size_t> messages_{};
 };
 
-// The longest beginning of at most so many bytes that is valid UTF-8, control characters but tab
-// and line feed replaced by spaces, bytes that are no UTF-8 by '?'.
+// The longest valid UTF-8 prefix of at most `bytes_max` bytes, with control characters except tab
+// and line feed replaced by spaces, and invalid bytes by '?'.
 std::string clean_text(std::string_view text, std::size_t bytes_max);
 
 }  // namespace carillon::tasktracker

@@ -16,7 +16,7 @@ void DeferredRuns::add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_bef
   if (!jobs.empty()) runs_.add(std::move(jobs), begin_before);
 }
 
-// What waits for its time is no older than that.
+// Jobs that wait for their time are never that old.
 std::vector<wire::AttemptId> DeferredRuns::take_back(std::optional<SteadyTime> older_than) {
   std::vector<wire::AttemptId> taken = runs_.take_back(older_than);
   if (older_than) return taken;

@@ -11,13 +11,13 @@
 
 namespace carillon::tasktracker {
 
-// Keeps jobs that were handed out before their time until it has come, and passes on everything
-// else. They count as waiting: they are named, taken back and stopped as those in the queue.
+// Keeps jobs that were handed out early until they may start; passes on everything else. They count
+// as waiting: they are listed, returned and stopped like queued jobs.
 //
 // Thread: the loop's.
 class DeferredRuns final : public Runs {
  public:
-  // The references must outlive it.
+  // The references must outlive this object.
   DeferredRuns(Runs& runs, const Clock& clock) : runs_(runs), clock_(clock) {}
 
   void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) override;
@@ -42,7 +42,7 @@ class DeferredRuns final : public Runs {
 
   Runs& runs_;
   const Clock& clock_;
-  std::multimap<SteadyTime, Deferred> deferred_;  // by when they may begin
+  std::multimap<SteadyTime, Deferred> deferred_;  // by start time
 };
 
 }  // namespace carillon::tasktracker

@@ -14,12 +14,12 @@
 namespace carillon::tasktracker {
 namespace {
 
-constexpr std::size_t kGroupsMax = 4096;  // more are not guarded
+constexpr std::size_t kGroupsMax = 4096;  // further groups are not guarded
 
-// The guard's whole life. A positive number adds a group, a negative one removes it.
+// The code of the guard. A positive number adds a group, a negative one removes it.
 [[noreturn]] void guard_groups(int pipe) {
   ::prctl(PR_SET_NAME, "carillon-guard");
-  // It must outlive the worker, also where a terminal or a service manager signals everybody.
+  // It must outlive the worker, even if a terminal or a service manager signals all processes.
   for (const int ignored : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::signal(ignored, SIG_IGN);
   ::setpgid(0, 0);
   static std::array<pid_t, kGroupsMax> groups;
@@ -49,11 +49,12 @@ constexpr std::size_t kGroupsMax = 4096;  // more are not guarded
 Status GroupGuard::start() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return Error{ErrorCode::kUnavailable, std::string{"no pipe: "} + std::strerror(errno)};
+    return Error{ErrorCode::kUnavailable,
+                 std::string{"cannot create a pipe: "} + std::strerror(errno)};
   }
   process_ = ::fork();
   if (process_ == 0) {
-    // Only the reading end stays: a writing end here would keep the pipe from ever breaking.
+    // Keeps only the reading end: a writing end here would keep the pipe open.
     ::dup2(ends[0], 0);
     ::close_range(1, ~0U, 0);
     guard_groups(0);
@@ -63,7 +64,7 @@ Status GroupGuard::start() {
     ::close(ends[1]);
     return Error{ErrorCode::kUnavailable, std::string{"cannot fork: "} + std::strerror(errno)};
   }
-  // A full pipe must not stop a run.
+  // A full pipe must not block a run.
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   pipe_ = ends[1];
   return {};
@@ -81,8 +82,8 @@ void GroupGuard::remove(pid_t group) { tell(-group); }
 
 void GroupGuard::tell(pid_t value) {
   if (pipe_ < 0) return;
-  // So few bytes are written whole or not at all. A guard that is gone is an error that changes
-  // nothing for the run: whoever runs jobs ignores SIGPIPE, and a child in the making forgets it.
+  // Small writes are complete or fail. If the guard is dead, the error has no effect: SIGPIPE is
+  // ignored in the worker, and reset in a new child.
   [[maybe_unused]] const ssize_t written = ::write(pipe_, &value, sizeof value);
 }
 

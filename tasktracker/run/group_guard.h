@@ -6,13 +6,13 @@
 
 namespace carillon::tasktracker {
 
-// Kills the process groups of a worker that was itself killed with SIGKILL, so that what its jobs
-// started does not run on while the same jobs are run again elsewhere.
+// Kills the process groups of a worker that was killed with SIGKILL, so that its processes do not
+// continue while the same jobs run again elsewhere.
 //
-// A small process of its own, forked off when the first process is run. It is told of every group
-// over a pipe; when the pipe breaks, because the worker is gone, it kills the groups that are left
-// and ends. It runs nothing but system calls, since it is forked from a program with threads. When
-// it cannot be made, or was killed, groups are simply not guarded.
+// A small process, forked when the first process is run. It learns of each group through a pipe.
+// When the pipe breaks, because the worker has died, it kills the remaining groups and exits. It
+// uses only system calls, because it is forked from a program with threads. If it cannot be
+// created, or was killed, groups are not guarded.
 //
 // Thread: any.
 class GroupGuard {
@@ -22,7 +22,7 @@ class GroupGuard {
   GroupGuard(const GroupGuard&) = delete;
   GroupGuard& operator=(const GroupGuard&) = delete;
 
-  // Forks the guard. Once, before add().
+  // Forks the guard. Call once, before add().
   Status start();
 
   void add(pid_t group);

@@ -11,7 +11,7 @@ namespace carillon::tasktracker {
 namespace {
 
 constexpr Duration kLaterMin = std::chrono::milliseconds{100};
-constexpr Duration kLaterMax = std::chrono::hours{100 * 365 * 24};  // a message holds little more
+constexpr Duration kLaterMax = std::chrono::hours{100 * 365 * 24};  // limit of the message's field
 
 class Context final : public JobContext {
  public:
@@ -37,7 +37,7 @@ class Context final : public JobContext {
     const std::chrono::nanoseconds rest = std::max(duration, Duration{0}) - seconds;
     const timespec longest{.tv_sec = seconds.count(), .tv_nsec = rest.count()};
     pollfd waiting{.fd = control_.wakeup().fd(), .events = POLLIN, .revents = 0};
-    ::ppoll(&waiting, 1, &longest, nullptr);  // The threads of the pool get no signals.
+    ::ppoll(&waiting, 1, &longest, nullptr);  // Threads of the pool receive no signals.
     return control_.reason() == StopReason::kNone;
   }
 
@@ -62,7 +62,7 @@ RunEnd to_end(RunReport&& report) {
   return {.outcome = wire::RunOutcome::kException, .message = std::move(report.message)};
 }
 
-// The one place where a user's exceptions end.
+// The only place that catches exceptions of user functions.
 RunEnd call(const JobRunner& runner, JobContext& context) {
   try {
     return to_end(runner(context));
@@ -71,7 +71,7 @@ RunEnd call(const JobRunner& runner, JobContext& context) {
             .message = std::string{"the handler threw: "} + thrown.what()};
   } catch (...) {
     return {.outcome = wire::RunOutcome::kException,
-            .message = "the handler threw something that is no std::exception"};
+            .message = "the handler threw something that is not a std::exception"};
   }
 }
 

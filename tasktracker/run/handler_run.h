@@ -6,8 +6,8 @@
 
 namespace carillon::tasktracker {
 
-// Calls a user's function, and turns whatever comes out of it into a RunEnd.
-// Thread: any; the function's thread is this one.
+// Calls a handler, and converts its result or exception to a RunEnd. Thread: any; the handler runs
+// on the same thread.
 RunEnd run_handler(const JobRunner& runner, const JobInfo& job, RunControl& control);
 
 }  // namespace carillon::tasktracker

@@ -14,8 +14,8 @@ constexpr std::size_t kAnswerBytesMax = 1024 * 1024;
 constexpr std::size_t kQuotedBytesMax = 300;  // of the body, in a message
 constexpr std::chrono::seconds kRetryAfterMax = std::chrono::hours{24};
 
-// When to come again, if the server says so in seconds. Its other form, a date, would compare two
-// machines' clocks.
+// The delay of Retry-After, if it is in seconds. Its other form, a date, would compare the clocks
+// of two machines.
 std::optional<Duration> retry_after(const HttpAnswer& answer) {
   if (answer.status != 429 && answer.status != 503) return std::nullopt;
   const auto found = answer.headers.find("retry-after");
@@ -41,7 +41,7 @@ std::string first_of_body(const HttpAnswer& answer) {
 
 RunEnd run_http(const HttpSend& send, const RunRequest& request, RunControl& control) {
   HttpRequest http = request.run.http;
-  // A request without a body of its own carries the payload.
+  // A request without its own body sends the payload.
   if (http.body.empty() && http.method != "GET" && http.method != "HEAD") {
     http.body = request.job.payload;
   }
@@ -56,8 +56,7 @@ RunEnd run_http(const HttpSend& send, const RunRequest& request, RunControl& con
   control.output().append(wire::Stream::kStdout, answer.body);
   if (answer.body_cut) {
     control.output().append(wire::Stream::kLog,
-                            "\n[carillon: the answer was longer, the rest is "
-                            "not kept]\n");
+                            "\n[carillon: the response was longer, the rest is not kept]\n");
   }
   std::string message = "http status " + std::to_string(answer.status);
   if (answer.status >= 200 && answer.status < 300) {

@@ -15,13 +15,13 @@
 
 namespace carillon::tasktracker {
 
-// What one run writes, gathered into chunks. The run appends; the loop takes what has gathered a
-// few times a second.
+// Collects the output of one run in chunks. The run appends; the loop takes the chunks a few times
+// a second.
 //
-// Bounded: beyond the limit nothing is kept any more, and a line in the output says so.
+// Bounded: beyond the limit nothing is kept, and a line in the output says so.
 //
-// A mutex and no mailbox, because both sides change the same chunk: the run makes it longer until
-// the loop takes it away.
+// Uses a mutex instead of a mailbox, because both sides change the same chunk: the run extends it
+// until the loop takes it.
 //
 // Thread: append() the run's, the others any.
 class OutputBuffer {
@@ -32,19 +32,18 @@ class OutputBuffer {
 
   explicit OutputBuffer(const Clock& clock) : clock_(clock) {}
 
-  // From now on nothing is kept here: what is written goes there as it comes, all of it. Before the
-  // first run.
+  // Passes all later output to `sink` instead of keeping it. Call before the first run.
   void forward_to(Sink sink) { sink_ = std::move(sink); }
 
-  // Empty again, for the next run.
+  // Clears it for the next run.
   void reset(wire::AttemptId attempt, std::size_t bytes_max);
 
   void append(wire::Stream stream, std::string_view bytes);
 
-  // Whatever is appended from now on is dropped, without a word.
+  // Silently drops all later output.
   void close();
 
-  // What has gathered since the last call goes to the end of `chunks`.
+  // Appends the output since the last call to `chunks`.
   void take(std::vector<wire::OutputChunk>& chunks);
 
  private:
@@ -52,12 +51,12 @@ class OutputBuffer {
 
   const Clock& clock_;
   Sink sink_{};
-  std::atomic<bool> touched_{false};  // spares the lock where a run writes nothing
+  std::atomic<bool> touched_{false};  // avoids locking for a run without output
   Mutex mutex_;
   wire::AttemptId attempt_ CARILLON_GUARDED_BY(mutex_){};
   std::size_t left_ CARILLON_GUARDED_BY(mutex_) = 0;
   std::size_t limit_ CARILLON_GUARDED_BY(mutex_) = 0;
-  bool cut_ CARILLON_GUARDED_BY(mutex_) = false;  // nothing more is kept
+  bool cut_ CARILLON_GUARDED_BY(mutex_) = false;  // output is cut
   std::int64_t last_sequence_ CARILLON_GUARDED_BY(mutex_) = 0;
   std::vector<wire::OutputChunk> chunks_ CARILLON_GUARDED_BY(mutex_){};
 };

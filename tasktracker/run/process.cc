@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t kErrorTailBytes = 600;
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr int kReadsPerTurnMax = 16;  // then the other descriptors have their turn
-constexpr int kCameLate = -1;         // in place of an errno
+constexpr int kReadsPerTurnMax = 16;  // then other descriptors get a turn
+constexpr int kCameLate = -1;         // instead of an errno
 
 class Descriptor {
  public:
@@ -60,7 +60,7 @@ bool open_pipe(Pipe& pipe) {
   return true;
 }
 
-// The bytes as a file that begins at its start: a pipe would have to be fed while the program runs.
+// The bytes as a file, positioned at its start: a pipe would need a writer while the program runs.
 Descriptor open_input(const std::string& bytes) {
   if (bytes.empty()) return Descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   Descriptor file{::memfd_create("carillon-input", MFD_CLOEXEC)};
@@ -76,7 +76,7 @@ Descriptor open_input(const std::string& bytes) {
   return file;
 }
 
-// glibc 2.36 declares its own wrapper in a way that C++ cannot link.
+// glibc 2.36 declares its own wrapper in a form that C++ cannot link.
 Descriptor open_process(pid_t pid) {
   return Descriptor{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
 }
@@ -84,7 +84,7 @@ Descriptor open_process(pid_t pid) {
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
   result.reserve(texts.size() + 1);
-  // exec never writes to them; its type is older than const.
+  // exec never writes to them; its type predates const.
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
   result.push_back(nullptr);
   return result;
@@ -124,7 +124,7 @@ class ProcessRun {
   bool exited_ = false;
   bool asked_ = false;                   // SIGTERM was sent
   std::optional<SteadyTime> kill_at_{};  // SIGKILL follows
-  SteadyTime leave_at_{};                // exited_: leftovers have had their moment
+  SteadyTime leave_at_{};                // exited_: end of the wait for leftovers
 };
 
 bool ProcessRun::failed(const char* step) {
@@ -133,16 +133,16 @@ bool ProcessRun::failed(const char* step) {
   return false;
 }
 
-// In the child, which has the memory of its worker until it is another program: nothing but system
-// calls, for another thread may hold any lock, and no signal handler of the worker's. Here it
-// begins: a worker that is stopped while it makes the child makes it when it goes on.
+// Runs in the child, which shares the worker's memory until exec: only system calls, because
+// another thread may hold any lock, and no signal handlers of the worker. A stopped worker
+// continues here when it resumes.
 void ProcessRun::become(char* const* arguments, char* const* environment, int input, int failure,
                         pid_t parent) const {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // The worker died before the line above.
+  if (::getppid() != parent) ::_exit(127);  // The worker died before the previous line.
   guard_.add(::getpid());
-  ::signal(SIGPIPE, SIG_IGN);  // Forgets the one that came if the guard is gone.
+  ::signal(SIGPIPE, SIG_IGN);  // Drops a pending SIGPIPE of a dead guard.
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
     const bool is_handled = ::sigaction(signal, nullptr, &action) == 0 &&
@@ -169,9 +169,10 @@ void ProcessRun::become(char* const* arguments, char* const* environment, int in
 
 bool ProcessRun::start(const ProcessRequest& request) {
   Pipe failure;
-  if (!open_pipe(out_) || !open_pipe(err_) || !open_pipe(failure)) return failed("make a pipe for");
+  if (!open_pipe(out_) || !open_pipe(err_) || !open_pipe(failure))
+    return failed("create a pipe for");
   const Descriptor input = open_input(request.input);
-  if (!input.is_open()) return failed("keep the payload for the input of");
+  if (!input.is_open()) return failed("store the payload for");
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = pointers(request.environment);
   const pid_t parent = ::getpid();
@@ -179,8 +180,8 @@ bool ProcessRun::start(const ProcessRequest& request) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Goes on when the child is another program, or has ended. A fork would copy the tables of all
-  // memory, and threads that do so at the same time wait for each other.
+  // Returns when the child runs another program, or has ended. A fork would copy the page tables,
+  // and concurrent forks wait for one another.
   pid_ = ::vfork();
   if (pid_ == 0) {
     become(arguments.data(), environment.data(), input.get(), failure.write.get(), parent);
@@ -229,18 +230,18 @@ void ProcessRun::read_from(Descriptor& pipe, wire::Stream stream) {
   }
 }
 
-// Does what the worker wants of this run by now.
+// Handles stop requests and time-outs.
 void ProcessRun::obey() {
   if (control_.reason() == StopReason::kNone || exited_) return;
   if (!asked_) {
     asked_ = true;
     kill_at_ = clock_.steady_now() + limits_.kill_grace;
     ::kill(-pid_, SIGTERM);
-    ::kill(-pid_, SIGCONT);  // A stopped process would not see the other.
+    ::kill(-pid_, SIGCONT);  // A stopped process would not see SIGTERM.
   }
   if (control_.at_once() || clock_.steady_now() >= *kill_at_) {
     ::kill(-pid_, SIGKILL);
-    // Again if that was not enough: a process that just forked may have been missed.
+    // Repeated: a process that forked at that moment may have been missed.
     kill_at_ = clock_.steady_now() + limits_.leftovers;
   }
 }
@@ -257,13 +258,13 @@ int ProcessRun::wait_milliseconds() const {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
-// Until the program has ended and what it wrote was read.
+// Until the program has ended and its output was read.
 void ProcessRun::attend() {
   while (true) {
     obey();
     if (exited_ && !out_.read.is_open() && !err_.read.is_open()) return;
     if (exited_ && clock_.steady_now() >= leave_at_) return;
-    // A negative descriptor is passed over.
+    // poll() skips a negative descriptor.
     std::array<pollfd, 4> waiting{{{out_.read.get(), POLLIN, 0},
                                    {err_.read.get(), POLLIN, 0},
                                    {exited_ ? -1 : process_.get(), POLLIN, 0},
@@ -279,14 +280,13 @@ void ProcessRun::attend() {
   }
 }
 
-// Whether what is left of the group ends with the program. What it started in the background goes
-// on when it ended by itself.
+// Whether the rest of the group ends with the program. Background processes continue if the program
+// ended by itself.
 bool ProcessRun::ends_group() const {
   return limits_.kill_leftovers || end_.not_started != 0 || control_.reason() != StopReason::kNone;
 }
 
-// The program is a zombie until the last line, so that the group's number cannot be somebody
-// else's meanwhile.
+// The program is a zombie until the last line, so that no other group can have its number.
 void ProcessRun::end() {
   if (ends_group()) ::kill(-pid_, SIGKILL);
   siginfo_t info{};
@@ -298,8 +298,9 @@ void ProcessRun::end() {
     reaped = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
   } while (reaped < 0 && errno == EINTR);
   if (reaped < 0) {
-    // Somebody else took it: a program around us that ignores SIGCHLD, or waits for any child.
-    failed("learn the exit status of");
+    // Another part of the process waited for it: a program that ignores SIGCHLD, or waits for any
+    // child.
+    failed("get the exit status of");
   } else if (info.si_code == CLD_EXITED) {
     end_.exit_status = info.si_status;
   } else {

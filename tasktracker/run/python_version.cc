@@ -20,7 +20,7 @@ namespace {
 constexpr int kPatienceMs = 5000;
 constexpr const char* kQuestion = "import sys; sys.exit(0 if sys.version_info[0] == 2 else 1)";
 
-// The number of the process, or -1.
+// The process id, or -1.
 pid_t ask(const std::string& program, const Environment& environment) {
   std::vector<std::string> variables = run_environment(environment, {});
   std::vector<char*> pointers;
@@ -53,7 +53,7 @@ pid_t ask(const std::string& program, const Environment& environment) {
 bool is_python2(const std::string& program, const Environment& environment) {
   const pid_t pid = ask(program, environment);
   if (pid < 0) return false;
-  // glibc 2.36 declares its own wrapper in a way that C++ cannot link.
+  // glibc 2.36 declares its own wrapper in a form that C++ cannot link.
   const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   pollfd waiting{.fd = process, .events = POLLIN, .revents = 0};
   if (process < 0 || ::poll(&waiting, 1, kPatienceMs) <= 0) ::kill(pid, SIGKILL);

@@ -6,9 +6,8 @@
 
 namespace carillon::tasktracker {
 
-// Whether that program is a Python 2. The program itself is asked, because `python` may be either.
-// One that does not answer within 5 s is none.
-// Thread: any; blocks until the answer.
+// Whether this program is Python 2. Runs the program, because `python` may be either version. A
+// program that does not answer within 5 s is not. Thread: any; blocks until the answer.
 bool is_python2(const std::string& program, const Environment& environment);
 
 }  // namespace carillon::tasktracker

@@ -15,8 +15,8 @@
 namespace carillon::tasktracker {
 namespace {
 
-// Whether a variable speaks of this process, or of the job that this process is itself a run of.
-// Settings may be secrets, and are not for a jobclient in the run; where the job trackers are is.
+// Whether a variable is about this process, or about a job that this process is a run of. Settings
+// may be secrets, and are not for a jobclient in the run; the addresses of job trackers are.
 bool is_private(std::string_view name) {
   static constexpr std::string_view kNames[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
                                                 "LISTEN_FDS",    "LISTEN_PID",    "LISTEN_FDNAMES",
@@ -34,7 +34,7 @@ Environment with_access(const Environment& own, const std::vector<std::string>& 
                         const std::string& keys) {
   std::map<std::string, std::string> variables = own.all();
   if (!trackers.empty()) variables["CARILLON_TRACKER"] = joined(trackers, ",");
-  std::error_code none;  // A run has a working directory of its own.
+  std::error_code none;  // A run has its own working directory.
   if (!keys.empty()) variables["CARILLON_KEYS"] = std::filesystem::absolute(keys, none).string();
   return Environment{std::move(variables)};
 }

@@ -8,16 +8,15 @@
 
 namespace carillon::tasktracker {
 
-// As a jobclient in a run needs it: with the job trackers, and the folder of keys, that this worker
-// was given, however that was. None, or no folder: as `own` has them.
+// Variables for a jobclient in a run: the job trackers and the key folder of this worker. Empty
+// arguments: those in `own`.
 Environment with_access(const Environment& own, const std::vector<std::string>& trackers,
                         const std::string& keys);
 
-// What a command, shell line or script finds in its environment, as "NAME=value": the worker's own
-// variables, without those that speak of the worker, and those that tell about the job.
+// The environment of a command, shell line or script, as "NAME=value": the worker's own variables
+// without those about the worker, plus those about the job.
 //
-// A value is cut at its first zero byte, which an environment cannot hold.
-// Thread: any.
+// A value is cut at its first zero byte, which an environment cannot contain. Thread: any.
 std::vector<std::string> run_environment(const Environment& own, const JobInfo& job);
 
 }  // namespace carillon::tasktracker

@@ -7,7 +7,7 @@
 namespace carillon::tasktracker {
 namespace {
 
-// Whoever looks at its stop token is not given up for that, however short the grace is.
+// A handler that checks its stop token is not given up, even with a very short grace time.
 constexpr Duration kGraceMin = std::chrono::milliseconds{100};
 
 }  // namespace
@@ -45,7 +45,8 @@ RunPool::~RunPool() {
     if (place.thread) place.thread->detach();
   }
   if (given_up_.empty()) return;
-  log_.warn("handlers have not stopped, they go on without a worker", "handlers", given_up_.size());
+  log_.warn("handlers have not stopped; they continue without a worker", "handlers",
+            given_up_.size());
 }
 
 Status RunPool::start() {
@@ -161,9 +162,8 @@ std::optional<SteadyTime> RunPool::keep_time(SteadyTime now) {
   return next;
 }
 
-// A run that was told to stop and has not for the grace. Of a handler it ends without it, if that
-// is possible; a process is killed by its own thread. Answers what is to be said of it.
-// Requires: mutex_ is held.
+// A run that has not stopped within the grace time. A handler's run ends without it, if possible; a
+// process is killed by its own thread. Returns data for the log. Requires: mutex_ is held.
 std::optional<RunPool::Hanging> RunPool::give_up(std::size_t number) {
   Slot& slot = *places_[number].slot;
   slot.look_at = clock_.steady_now() + std::max(config_.kill_grace, kGraceMin);  // unless it ends
@@ -175,7 +175,7 @@ std::optional<RunPool::Hanging> RunPool::give_up(std::size_t number) {
                   .handler = request.run.handler};
   Result<Place> fresh{Place{}};
   if (given_up_.size() >= places_.size()) {
-    hanging.why_kept = "as many threads as the worker has are lost already";
+    hanging.why_kept = "as many threads as the worker has are already lost";
   } else if (fresh = start_thread(number); !fresh.ok()) {
     hanging.why_kept = fresh.error().message;
   }
@@ -205,28 +205,28 @@ std::optional<RunPool::Hanging> RunPool::give_up(std::size_t number) {
 
 void RunPool::say(const Hanging& hanging) const {
   if (hanging.why_kept.empty()) {
-    log_.warn("a handler does not stop, its run has ended without it and its thread is lost",
+    log_.warn("a handler does not stop; its run has ended without it and its thread is lost",
               "task", hanging.task_id, "job", hanging.job_id, "handler", hanging.handler,
               "lost_threads", given_up_.size());
   } else {
-    log_.warn("a handler does not stop, and keeps its thread and its run", "task", hanging.task_id,
-              "job", hanging.job_id, "handler", hanging.handler, "why", hanging.why_kept);
+    log_.warn("a handler does not stop; its run continues", "task", hanging.task_id, "job",
+              hanging.job_id, "handler", hanging.handler, "why", hanging.why_kept);
   }
 }
 
-// Their threads do nothing any more, so joining is quick.
+// Their threads do nothing any more, so joining is fast.
 void RunPool::join_returned() {
   std::erase_if(given_up_, [this](const Place& place) {
     {
       const MutexLock lock(place.slot->mutex);
       if (!place.slot->has_returned) return false;
     }
-    log_.info("a handler that was given up has returned", "job", place.slot->id.job_id.value);
+    log_.info("a handler of an ended run has returned", "job", place.slot->id.job_id.value);
     return true;
   });
 }
 
-// Until none goes on, or those that do were told to stop long enough ago.
+// Until no run continues, or the grace time of the stop requests has passed.
 void RunPool::await_runs() {
   MutexLock lock(mutex_);
   while (true) {
@@ -237,7 +237,7 @@ void RunPool::await_runs() {
     if (!until) return;
     const auto left = std::chrono::ceil<Duration>(*until - clock_.steady_now());
     if (left <= Duration{0}) return;
-    (void)run_ended_.wait_for(lock, left);  // The loop looks.
+    (void)run_ended_.wait_for(lock, left);  // The loop checks again.
   }
 }
 
@@ -265,8 +265,8 @@ std::vector<wire::AttemptId> RunPool::waiting() const {
   return ids;
 }
 
-// A thread's whole life: it leaves the result of one job and takes the next under one lock. Once it
-// was given up it touches its slot alone, for the pool may be gone.
+// The code of a thread: it stores the result of one job and takes the next under one lock. After it
+// was given up it uses only its slot, because the pool may be destroyed.
 void RunPool::work_on(Slot& slot) {
   std::optional<Ended> ended;
   while (true) {
@@ -311,21 +311,21 @@ void RunPool::work_on(Slot& slot) {
 void RunPool::set_time_limit(Slot& slot, Duration timeout) {
   {
     const MutexLock lock(mutex_);
-    if (slot.look_at) return;  // It was told to stop.
+    if (slot.look_at) return;  // It has a stop request.
     slot.look_at = clock_.steady_now() + timeout;
     ++timed_;
   }
   wake_();
 }
 
-// Nothing: its handler was given up.
+// None: its handler was given up.
 std::optional<Ended> RunPool::run_one(Slot& slot, wire::HandedJob&& job) {
   Ended ended;
   ended.result.id = job.id;
   ended.result.started_at = clock_.wall_now();
   const SteadyTime begin = clock_.steady_now();
   if (begin >= slot.control.begin_before()) {
-    ended.came_late = true;  // This process stood still, or was too busy for its loop.
+    ended.came_late = true;  // This process stalled, or was too busy for its loop.
     return ended;
   }
   const Result<RunRequest> request = runner_.read(std::move(job));
@@ -353,7 +353,7 @@ std::optional<Ended> RunPool::run_one(Slot& slot, wire::HandedJob&& job) {
   }
   ended.run_time = std::chrono::duration_cast<Duration>(clock_.steady_now() - begin);
   ended.result.ended_at = std::max(clock_.wall_now(), ended.result.started_at);
-  // What it was told to stop for is worth saying.
+  // A stop reason must be reported.
   ended.came_late = end.came_late && slot.control.reason() == StopReason::kNone;
   ended.result.outcome = end.outcome;
   ended.result.exit_code = end.exit_code;

@@ -20,28 +20,28 @@
 namespace carillon::tasktracker {
 
 struct RunPoolConfig {
-  int threads = 1;                                // runs at a time
-  std::size_t output_max = 1024 * 1024;           // bytes kept of one run's output
-  Duration kill_grace = std::chrono::seconds{5};  // of a handler that is told to stop
+  int threads = 1;                                // most concurrent runs
+  std::size_t output_max = 1024 * 1024;           // limit for one run's output
+  Duration kill_grace = std::chrono::seconds{5};  // after a stop request for a handler
 };
 
 // The threads that run jobs.
 //
-// A mutex and no mailbox, because many threads take from the queue and the loop takes jobs out of
-// its middle again. Each job costs a thread one locking: it leaves its result and takes the next
-// job at once.
+// Uses a mutex instead of a mailbox, because many threads take from the queue, and the loop removes
+// jobs from its middle. A job costs its thread one lock: it stores its result and takes the next
+// job together.
 //
-// A handler that does not stop within the grace is given up: its run ends without it, another
-// thread takes the place of its own, and that one owns all that it touches from then on, so that it
-// may outlive the pool. There are never more of them than threads in the pool; beyond that a
-// handler keeps its thread and its run (docs/decisions/0032-handlers-that-do-not-stop.md).
+// A handler that does not stop within the grace time is given up: its run ends without it, and
+// another thread replaces its thread. The old thread owns all its data from then on and may outlive
+// the pool. There are at most as many such threads as threads in the pool; beyond that, a handler
+// keeps its thread and its run (docs/decisions/0032-handlers-that-do-not-stop.md).
 //
-// Thread: the loop's. `wake` is called on any.
+// Thread: the loop. `wake` is called on any thread.
 class RunPool final : public Runs {
  public:
   // The references must outlive the pool.
   RunPool(RunPoolConfig config, Runner& runner, const Clock& clock, std::function<void()> wake);
-  // Stops everything at once and waits for it, for handlers no longer than the grace.
+  // Stops everything immediately and waits for it; for handlers only during the grace time.
   ~RunPool() override;
   RunPool(const RunPool&) = delete;
   RunPool& operator=(const RunPool&) = delete;
@@ -63,24 +63,26 @@ class RunPool final : public Runs {
     SteadyTime since{};
     SteadyTime begin_before{};
   };
-  // The call of a handler.
+  // A call of a handler.
   struct Call {
     const RunRequest& request;
     WallTime started_at{};
     SteadyTime begin{};
   };
-  // What a thread runs in. The thread holds it, too, and alone once the pool has given it up.
+  // The state of one thread. The thread shares its ownership, and owns it alone after the pool has
+  // given it up.
   struct Slot {
     explicit Slot(const Clock& clock) : control(clock) {}
     RunControl control;
     // Guarded by the pool's mutex.
     bool running = false;
-    bool is_said = false;  // that its handler cannot be given up
+    bool is_said = false;  // logged that its handler cannot be given up
     wire::AttemptId id{};
-    std::optional<SteadyTime> look_at{};  // it is told to stop then; if it was, given up
-    // Whether a handler's run ends with it or without it.
+    // Time of its time-out, or of giving it up after a stop request.
+    std::optional<SteadyTime> look_at{};
+    // Decides whether a handler's run ends with or without it.
     Mutex mutex{};
-    const Call* call CARILLON_GUARDED_BY(mutex) = nullptr;  // under way, and not given up
+    const Call* call CARILLON_GUARDED_BY(mutex) = nullptr;  // in progress, and not given up
     bool is_given_up CARILLON_GUARDED_BY(mutex) = false;
     bool has_returned CARILLON_GUARDED_BY(mutex) = false;  // given up, and its thread ends
   };
@@ -118,11 +120,11 @@ class RunPool final : public Runs {
   bool ending_ CARILLON_GUARDED_BY(mutex_) = false;
   bool closed_ CARILLON_GUARDED_BY(mutex_) = false;
   std::size_t idle_ CARILLON_GUARDED_BY(mutex_) = 0;
-  std::size_t timed_ CARILLON_GUARDED_BY(mutex_) = 0;  // runs that are to be looked at
+  std::size_t timed_ CARILLON_GUARDED_BY(mutex_) = 0;  // runs with a time to check
   std::deque<Queued> queue_ CARILLON_GUARDED_BY(mutex_){};
   PoolNews news_ CARILLON_GUARDED_BY(mutex_){};
-  std::vector<Place> places_{};    // made by start()
-  std::vector<Place> given_up_{};  // whose handlers have not returned, when last looked at
+  std::vector<Place> places_{};    // created by start()
+  std::vector<Place> given_up_{};  // whose handlers had not returned at the last check
 };
 
 }  // namespace carillon::tasktracker

@@ -9,15 +9,15 @@
 #include "carillon/time.h"
 #include "shared/wire/messages.h"
 
-// What is run, and how it ended. Plain values.
+// A run and its result. Plain values.
 namespace carillon::tasktracker {
 
-// A job as a runner gets it.
+// A job for a runner.
 struct RunRequest {
   JobInfo job{};
   Run run{};
   Duration timeout{};      // 0: none
-  Duration later_delay{};  // how long a run that asks for "later" without a time is put off
+  Duration later_delay{};  // delay after "later" without a time
 };
 
 struct RunEnd {
@@ -25,8 +25,8 @@ struct RunEnd {
   std::optional<std::int32_t> exit_code{};
   std::string message{};
   Duration later{};
-  bool came_late = false;    // it has not begun, and must not any more
-  bool has_no_room = false;  // nor has this one, for its worker's lack of something
+  bool came_late = false;    // it did not start in time
+  bool has_no_room = false;  // it did not start, because its worker lacks resources
 };
 
 }  // namespace carillon::tasktracker

@@ -20,10 +20,10 @@ namespace {
 
 constexpr int kExitLater = 75;  // EX_TEMPFAIL of sysexits.h
 constexpr int kExitFailed = 76;
-constexpr int kExitNotRunnable = 126;  // what shells exit with
+constexpr int kExitNotRunnable = 126;  // the exit status of shells for this
 constexpr int kExitNotFound = 127;
 constexpr int kExitSignal = 128;
-// What a worker has no room for is tried again then, there or elsewhere.
+// Delay before a job is retried that a worker had no resources for.
 constexpr Duration kRoomIsBack = std::chrono::seconds{5};
 constexpr Duration kSayNoRoom = std::chrono::minutes{1};
 
@@ -31,7 +31,7 @@ RunEnd failed_for_good(std::string message) {
   return {.outcome = wire::RunOutcome::kFailed, .message = std::move(message)};
 }
 
-// Nothing is wrong with the job: its worker has no memory, file or process left for it.
+// The job is fine: its worker lacks memory, files or processes.
 bool is_lack(int error) {
   static constexpr int kLacks[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EDQUOT};
   return std::find(std::begin(kLacks), std::end(kLacks), error) != std::end(kLacks);
@@ -39,7 +39,7 @@ bool is_lack(int error) {
 
 RunEnd has_no_room(const std::string& why) {
   return {.outcome = wire::RunOutcome::kLater,
-          .message = why + " (its worker has no room for it, it is run later)",
+          .message = why + " (its worker has too few resources, it runs later)",
           .later = kRoomIsBack,
           .has_no_room = true};
 }
@@ -56,7 +56,7 @@ RunEnd not_started(const std::string& program, const ProcessEnd& end) {
     message += " (is it executable for the worker's user?)";
     result.exit_code = kExitNotRunnable;
   } else if (end.not_started == E2BIG) {
-    message += " (arguments and params together are too long for the system)";
+    message += " (arguments and params together exceed the system's limit)";
   }
   result.message = std::move(message);
   return result;
@@ -91,9 +91,9 @@ RunEnd to_end(const std::string& program, const ProcessEnd& end, Duration later_
   return result;
 }
 
-// What a run's own end means once it was told to stop.
+// Converts the end of a run with a stop request.
 void apply_stop(const RunControl& control, const RunRequest& request, RunEnd& end) {
-  // An exit status of 0 would read as a success to whoever looks only at that.
+  // An exit status of 0 would look like a success.
   const auto hide_success = [&end] {
     if (end.exit_code == 0) end.exit_code.reset();
   };
@@ -112,8 +112,8 @@ void apply_stop(const RunControl& control, const RunRequest& request, RunEnd& en
       return;
     case StopReason::kShutdown:
     case StopReason::kLeaseEnded:
-      // A handler that ended well in spite of it knows best; what a process says after SIGTERM
-      // may be anything.
+      // A handler that succeeded in spite of it is believed; the exit of a process after SIGTERM
+      // proves nothing.
       if (request.run.kind == RunKind::kHandler && end.outcome != wire::RunOutcome::kException) {
         return;
       }
@@ -133,7 +133,7 @@ Result<RunKind> parse_run_kind(std::string_view word) {
   }
   return Error{ErrorCode::kInvalidArgument,
                "'" + std::string{word} +
-                   "' is no kind of run (write handler, command, shell, script or http)"};
+                   "' is not a kind of job (write handler, command, shell, script or http)"};
 }
 
 Runner::Runner(RunnerConfig config, const Handlers& handlers, const Environment& environment,
@@ -168,7 +168,7 @@ Result<RunRequest> Runner::read(wire::HandedJob&& job) const {
 }
 
 RunEnd Runner::run(const RunRequest& request, RunControl& control) {
-  CARILLON_ASSERT(allows(request), "a job of another kind is given back");
+  CARILLON_ASSERT(allows(request), "a job of another kind is returned");
   RunEnd end;
   switch (request.run.kind) {
     case RunKind::kHandler:
@@ -197,22 +197,22 @@ void Runner::say_no_room(const std::string& why) {
   const MutexLock lock(mutex_);
   if (said_no_room_ && now < *said_no_room_ + kSayNoRoom) return;
   said_no_room_ = now;
-  log_.warn("jobs cannot be begun here, they are run later", "reason", why);
+  log_.warn("cannot start jobs here; they run later", "reason", why);
 }
 
 RunEnd Runner::end_without(const RunRequest& request, const RunControl& control) const {
   RunEnd end{.outcome = wire::RunOutcome::kException};
   apply_stop(control, request, end);
   end.message += "; handler '" + request.run.handler +
-                 "' has not stopped since it was told to, its thread is lost to worker '" +
-                 config_.node + "' until it does";
+                 "' has not stopped after its stop request, so its thread is lost to worker '" +
+                 config_.node + "' until it stops";
   return end;
 }
 
 RunEnd Runner::run_handler(const RunRequest& request, RunControl& control) const {
   const auto found = handlers_.find(request.run.handler);
   if (found != handlers_.end()) {
-    const JobRunner kept = found->second;  // It may be called for longer than the handlers live.
+    const JobRunner kept = found->second;  // It may run longer than the handlers live.
     return tasktracker::run_handler(kept, request.job, control);
   }
   std::vector<std::string> known;

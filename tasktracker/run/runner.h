@@ -21,19 +21,18 @@ namespace carillon::tasktracker {
 
 using Handlers = std::map<std::string, JobRunner, std::less<>>;
 
-// Of a word as --allow has them.
+// Parses a word of --allow.
 Result<RunKind> parse_run_kind(std::string_view word);
 
 struct RunnerConfig {
   std::string node{};         // CARILLON_NODE
   std::string group{};        // CARILLON_GROUP
-  std::set<RunKind> allow{};  // kinds of run that it accepts
-  std::string data{};         // where scripts are kept while they run; empty: TMPDIR
+  std::set<RunKind> allow{};  // accepted kinds of jobs
+  std::string data{};         // folder for running scripts; empty: TMPDIR
   ProcessLimits process{};
 };
 
-// Runs one job, whatever its kind, from start to end. Every way in which it can go wrong is a
-// RunEnd.
+// Runs one job of any kind from start to end. Each failure is a RunEnd.
 //
 // Thread: any number at a time.
 class Runner {
@@ -42,19 +41,19 @@ class Runner {
   Runner(RunnerConfig config, const Handlers& handlers, const Environment& environment,
          const HttpSend& http, const Clock& clock);
 
-  // Makes what processes need, if they are allowed.
+  // Prepares what processes need, if they are allowed.
   Status start();
 
-  // What was handed out, decoded. An error is one of the job's, for good.
+  // Decodes a job. An error is permanent.
   Result<RunRequest> read(wire::HandedJob&& job) const;
 
   bool allows(const RunRequest& request) const { return config_.allow.contains(request.run.kind); }
 
-  // Requires: it allows it. Once a handler has returned, nothing of this is touched: a run that was
-  // given up may outlive it.
+  // Requires: the kind is allowed. After a handler has returned, this object is not used: a run
+  // that was given up may outlive it.
   RunEnd run(const RunRequest& request, RunControl& control);
 
-  // How the run of a handler ends that was told to stop, and does not.
+  // The end of a handler's run that does not stop after its stop request.
   RunEnd end_without(const RunRequest& request, const RunControl& control) const;
 
  private:

@@ -10,57 +10,54 @@
 
 namespace carillon::tasktracker {
 
-// A run that ended, with what it wrote since the last time somebody asked.
+// A run that ended, with its output since the last call.
 struct Ended {
-  bool was_refused = false;  // of a kind that is not run here: nothing was started
-  bool came_late = false;    // somebody else may have the job by now: likewise
+  bool was_refused = false;  // a kind that is not accepted: it did not start
+  bool came_late = false;    // the job may be on another worker: it did not start
   wire::RunResult result{};
   Duration run_time{};
 };
 
-// What came out of the runs since the last time. Output stands before the results of its runs.
+// Events since the last call. Output precedes the results of its runs.
 struct PoolNews {
   std::vector<wire::OutputChunk> output{};
   std::vector<Ended> ended{};
 };
 
-// Where a worker's jobs run, and wait for a place to run, first come, first served. A job's
-// description is still encoded, because whoever runs it has more time to read it than the loop.
+// Runs a worker's jobs, and queues waiting ones in order. Job descriptions stay encoded: the run's
+// thread decodes them, not the loop.
 //
 // Thread: the loop's.
 class Runs {
  public:
   virtual ~Runs() = default;
 
-  // The jobs go to the end of the queue, once their time has come. From `begin_before` on none of
-  // them begins any more.
+  // Queues the jobs, when their time has come. None starts after `begin_before`.
   virtual void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) = 0;
 
-  // From now on no other job begins.
+  // No more jobs start.
   virtual void close() = 0;
 
-  // Takes out of the queue what came before `older_than`, or everything.
+  // Removes the jobs that were queued before `older_than`, or all, from the queue.
   virtual std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) = 0;
 
-  // Takes that job out of the queue, or tells its run to stop. False: neither waits nor runs here.
+  // Removes the job from the queue, or requests the stop of its run. False: it is not here.
   struct Stopped {
     bool was_waiting = false;
-    bool was_early = false;  // for its time
+    bool was_early = false;  // its time had not come
     bool was_running = false;
   };
   virtual Stopped stop(wire::AttemptId id, StopReason reason, const std::string& detail) = 0;
-  // Tells every run to stop.
+  // Requests the stop of all runs.
   virtual void stop_all(StopReason reason, const std::string& detail, bool at_once) = 0;
 
-  // Stops runs whose time is over, and has jobs begin whose time has come. Answers when to come
-  // again.
+  // Stops timed-out runs, and starts jobs whose time has come. Returns when to call again.
   virtual std::optional<SteadyTime> keep_time(SteadyTime now) = 0;
 
-  // Moves what happened into `news`; with `running_output`, also what the running jobs have
-  // written so far.
+  // Moves events into `news`; with `running_output` also the current output of running jobs.
   virtual void collect(PoolNews& news, bool running_output) = 0;
 
-  // The jobs that wait, in order.
+  // The waiting jobs, in order.
   virtual std::vector<wire::AttemptId> waiting() const = 0;
 };
 

@@ -20,8 +20,8 @@ namespace carillon::tasktracker {
 namespace {
 
 struct Language {
-  std::string_view name{};                     // as script_language() has it
-  std::array<std::string_view, 4> programs{};  // the first that is found
+  std::string_view name{};                     // as returned by script_language()
+  std::array<std::string_view, 4> programs{};  // the first existing one is used
   std::array<std::string_view, 3> arguments{};
   std::string_view extension{};
 };
@@ -47,7 +47,7 @@ const Language* find_language(std::string_view name) {
   return nullptr;
 }
 
-// Where a program lies by the search path, or nothing.
+// The path of a program in the search path, or none.
 std::optional<std::string> find_program(std::string_view program, std::string_view search_path) {
   while (true) {
     const std::size_t colon = search_path.find(':');
@@ -81,8 +81,8 @@ Result<Interpreter> find_interpreter(std::string_view name, const Environment& e
       known += each.name;
     }
     return Error{ErrorCode::kInvalidArgument, "scripts in '" + std::string{name} +
-                                                  "' are not known here (known: " + known +
-                                                  "; another interpreter can be run as a command)"};
+                                                  "' are not supported (supported: " + known +
+                                                  "; run another interpreter as a command)"};
   }
   const std::string path = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   std::string missing;
@@ -92,7 +92,7 @@ Result<Interpreter> find_interpreter(std::string_view name, const Environment& e
     if (std::optional<std::string> found = find_program(program, path)) {
       const bool may_be_python3 = language->name == "python2" && program == "python";
       if (may_be_python3 && !is_python2(*found, environment)) {
-        unfit = ", and " + *found + " is not a Python 2";
+        unfit = ", and " + *found + " is not Python 2";
         continue;
       }
       Interpreter interpreter{.command = {std::move(*found)},
@@ -105,10 +105,10 @@ Result<Interpreter> find_interpreter(std::string_view name, const Environment& e
     missing += missing.empty() ? "" : ", ";
     missing += program;
   }
-  return Error{ErrorCode::kNotFound, "no interpreter for " + std::string{language->name} +
-                                         " on this worker: " + missing + " not found in PATH" +
-                                         unfit +
-                                         " (install it, or give the job to a group that has it)"};
+  return Error{ErrorCode::kNotFound,
+               "no interpreter for " + std::string{language->name} + " on this worker: " + missing +
+                   " not found in PATH" + unfit +
+                   " (install it, or give the job to a group with this interpreter)"};
 }
 
 ScriptFile::~ScriptFile() {
@@ -124,7 +124,7 @@ Status ScriptFolder::make() {
   std::filesystem::create_directories(parent_, failed);
   std::string path = parent_ + "/carillon-scripts-XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
-    return error_of_system("cannot make a folder for scripts in " + parent_);
+    return error_of_system("cannot create a folder for scripts in " + parent_);
   }
   path_ = std::move(path);
   return {};
@@ -134,7 +134,7 @@ Result<ScriptFile> ScriptFolder::write(std::string_view source, const std::strin
   std::string path;
   {
     const MutexLock lock(mutex_);
-    // Somebody's cleaning of temporary files may have taken an idle worker's folder.
+    // A cleaner of temporary files may have deleted an idle worker's folder.
     if (path_.empty() || ::access(path_.c_str(), W_OK) != 0) CARILLON_TRY(make());
     path = path_ + "/script-XXXXXX" + extension;
   }

@@ -11,19 +11,19 @@
 
 namespace carillon::tasktracker {
 
-// How scripts of one language are run.
+// How to run scripts of one language.
 struct Interpreter {
-  std::vector<std::string> command{};  // the program, found in PATH, and its arguments
-  std::string extension{};             // ".py"; some interpreters insist on it
+  std::vector<std::string> command{};  // the program, searched in PATH, and its arguments
+  std::string extension{};             // ".py"; some interpreters require it
 };
 
-// The interpreter for a language: sh bash python python2 node php perl ruby lua powershell, and
-// common other names of them. kNotFound: not installed here. kInvalidArgument: no such language.
-// Thread: any.
+// The interpreter of a language: sh bash python python2 node php perl ruby lua powershell, and
+// other common names of them. Errors: kNotFound if it is not installed. kInvalidArgument for an
+// unknown language. Thread: any.
 Result<Interpreter> find_interpreter(std::string_view language, const Environment& environment);
 
-// A file that holds a script's source while it runs, readable for this user only. A file and not a
-// descriptor, because some interpreters want a name with the right ending.
+// A file with a script's source during its run, readable only for this user. A file and not a
+// descriptor, because some interpreters require a name with the right extension.
 class ScriptFile {
  public:
   ScriptFile() = default;
@@ -41,9 +41,8 @@ class ScriptFile {
   std::string path_;
 };
 
-// Where a worker keeps scripts: a folder of its own below another, made when the first is written,
-// removed at the end. A worker that is killed leaves it behind.
-// Thread: any.
+// A worker's folder for scripts, inside another folder: created for the first script, deleted at
+// the end. A killed worker leaves it. Thread: any.
 class ScriptFolder {
  public:
   explicit ScriptFolder(std::string parent) : parent_(std::move(parent)) {}
@@ -57,7 +56,7 @@ class ScriptFolder {
   Status make();
 
   const std::string parent_;
-  Mutex mutex_;  // the first two scripts may come at the same time
+  Mutex mutex_;  // the first two scripts may start concurrently
   std::string path_ CARILLON_GUARDED_BY(mutex_){};
 };
 

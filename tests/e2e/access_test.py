@@ -54,7 +54,7 @@ class Token(E2eTest):
     def test_a_port_that_is_no_job_trackers_is_told_from_one_that_refuses(self):
         other = self.cluster(flags=["--http", "127.0.0.1:0"])
         http = other.tracker.ready()["http"].replace("http:", "tcp:")
-        said = f"what listens at {http} does not speak Carillon's protocol (is that the port of --http"
+        said = f"the program that listens at {http} does not speak Carillon's protocol (is it the --http port"
         answer = other.client("--tracker", http, "list", status=3)
         self.assertIn(f"no job tracker reachable at {http} within 5s: {said}", answer.err)
         worker = other.start_worker("--tracker", http)
@@ -71,7 +71,7 @@ class Token(E2eTest):
         other = self.folder / "notes"
         other.write_text("mine")
         other.chmod(0o600)
-        for path, why in ((self.folder, "is a folder"), (other, "holds no token")):
+        for path, why in ((self.folder, "is a folder"), (other, "contains no token")):
             with self.subTest(why):
                 answer = self.one.client("--token-file", path, "list", status=2)
                 self.assertIn(f"{path} {why} (give the file that the job tracker wrote", answer.err)

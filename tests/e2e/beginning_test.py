@@ -105,7 +105,7 @@ class AwayWhileItBegins(ClusterTest):
         self.assertEqual(self.trackers[1].stop(), 0)
         self.assertTrue(self.proxy.struck.wait(harness.PATIENCE), "it began no session")
         self.mariadb.server.kill()
-        wait_for("it to be said", lambda: "the store is away" in taker.own_log())
+        wait_for("it to be said", lambda: "the store is unreachable" in taker.own_log())
         time.sleep(4)
         self.assertTrue(taker.is_running(), taker.own_log())
         return taker
@@ -114,7 +114,7 @@ class AwayWhileItBegins(ClusterTest):
         taker = self.take_over_from_nothing()
         self.mariadb.start()
         wait_for("it to have all", lambda: len(self.groups_of()[0]) == len(GROUPS))
-        wait_for("it to be said", lambda: "the store is back" in taker.own_log())
+        wait_for("it to be said", lambda: "the store is reachable again" in taker.own_log())
         self.submit(GROUPS[0], "after", which=0)
         self.one.port = self.ports[0]
         self.check_each_ran_once(["after"])
@@ -142,7 +142,7 @@ class OutrunWhileItBegins(ClusterTest):
         self.addCleanup(tracker.kill)
         self.assertEqual(tracker.wait(), 3)
         self.assertRegex(tracker.log(), "jobtracker: store: another job tracker has been opening .* for longer than "
-                                        "5s: it makes or migrates its tables, or stands still")
+                                        "5s(it creates or migrates the tables, or has stalled)")
 
 
 class FullWhileItBegins(E2eTest):
@@ -168,16 +168,16 @@ class FullWhileItBegins(E2eTest):
     def test_one_that_starts_says_so_and_ends_as_with_a_store_that_is_away(self):
         tracker = self.start("--store-wait", "1s")
         self.assertEqual(tracker.wait(), 3)
-        self.assertIn("the store has no room, trying again", tracker.log())
-        self.assertRegex(tracker.log(), "jobtracker: store: .*full.*free some space")
+        self.assertIn("the store is full; retrying", tracker.log())
+        self.assertRegex(tracker.log(), "jobtracker: store: .*full.*free space")
 
     def test_one_that_starts_works_when_there_is_room(self):
         tracker = self.start()
         self.addCleanup(tracker.kill)
-        wait_for("it to be said", lambda: "the store has no room" in tracker.log())
+        wait_for("it to be said", lambda: "the store is full" in tracker.log())
         os.remove(f"/proc/{tracker.pid}/root{self.one.data}/ballast")
         tracker.ready()
-        self.assertIn("the store is back", tracker.log())
+        self.assertIn("the store is reachable again", tracker.log())
         self.assertEqual(tracker.stop(), 0)
 
 

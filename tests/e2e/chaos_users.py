@@ -125,7 +125,7 @@ class User:
                 return lines[0]
             if also is not None and (status == also or status == 1 and str(also) in err):
                 return None
-            is_passing = (self.was_killed or status == 3 or "try again" in err or "look again" in err)
+            is_passing = (self.was_killed or status == 3 or "try again" in err or "check it again" in err)
             if not is_passing:
                 self.problems.append(f"{self.name}: {args}: status {status}: {err}")
             time.sleep(0.1)
@@ -298,7 +298,7 @@ class Suspender(User):
     def turn(self, number):
         task = list(SUSPENDED)[number % len(SUSPENDED)]
         of_task = ("--group", SUSPENDED[task]["group"], task)
-        self.until_done("suspend", *of_task, also="is suspended already")
+        self.until_done("suspend", *of_task, also="is already suspended")
         since = time.time()
         self.chaos.note(f"suspended {task}")
         self.finishing.wait(self.random.uniform(1.5, 5))

@@ -24,7 +24,7 @@ class Children:
         self.assertIn("last", one.client("show", "middle").out)
         loop = one.client("submit", "--task-id", "last", "--manual", "--replace-on-exist", "--child",
                           "default/middle", "--", "true", status=1)
-        self.assertIn("children make a loop: default/last > default/middle > default/last",
+        self.assertIn("children form a loop: default/last > default/middle > default/last",
                       loop.out + loop.err)
         one.client("submit", "--child", "last", "--", "true", status=2)
 

@@ -193,7 +193,7 @@ class Divided(ClusterTest):
         said = f"owner={self.address(0)}  group={group}"
         stray = self.one.start_worker("--tracker", self.address(1), "--group", group, wait=False)
         wait_for("it to be said", lambda: said in stray.log())
-        self.assertIn("(name it in --tracker)", stray.log())
+        self.assertIn("(list it in --tracker)", stray.log())
         time.sleep(2)  # It is sent away several times meanwhile.
         self.assertEqual(stray.log().count(said), 1)
         self.assertEqual(stray.stop(), 0)
@@ -251,7 +251,7 @@ class Divided(ClusterTest):
         second = self.submit_parent(elsewhere, "b", there, "c").lines()[0]
         self.assertIn(f"not defined yet: {there}/c", second["warning"])
         refused = self.submit_parent(there, "c", here, "a", status=1).lines()[0]
-        self.assertIn(f"children make a loop: {there}/c > {here}/a > {elsewhere}/b > {there}/c",
+        self.assertIn(f"children form a loop: {there}/c > {here}/a > {elsewhere}/b > {there}/c",
                       refused["reason"])
         again = self.submit_parent(elsewhere, "before", here, "a").lines()[0]
         self.assertNotIn("warning", again)
@@ -276,7 +276,7 @@ class Divided(ClusterTest):
         rename("hidden", "a")
         self.client("trigger", "a", "--group", here)
         wait_for("the loop to be noticed", lambda: any(
-            "children make a loop: " in row["message"]
+            "children form a loop: " in row["message"]
             for row in self.client("-o", "jsonl", "history").lines()))
         self.check_each_ran_once(["a"])
 
@@ -296,7 +296,7 @@ class Divided(ClusterTest):
         left_out = self.client("-o", "jsonl", "history", "--task-id", "nobody").lines()
         self.assertEqual(sorted(row["group"] for row in left_out), sorted(set(GROUPS) - set(own)))
         self.assertEqual({row["message"] for row in left_out},
-                         {"not triggered by the success of another: is not defined"})
+                         {"not triggered by a parent's success: is not defined"})
 
     def test_a_group_that_one_has_just_made_is_known_to_the_other(self):
         self.start_cluster()
@@ -369,7 +369,7 @@ class Killed(ClusterTest):
 
         self.check(hang, proxy.port)
         self.assertEqual(self.trackers[0].wait(), 3)
-        self.assertIn("the beat rests", self.trackers[0].log())
+        self.assertIn("heartbeats pause", self.trackers[0].log())
 
 
 class KilledTogether(ClusterTest):
@@ -402,7 +402,7 @@ class KilledTogether(ClusterTest):
         self.check_each_ran_once(tasks * 2)
         rows = self.client("-o", "jsonl", "history", "--limit", 0).lines()
         # Each hand-out that did not arrive has a number, and no run began with it.
-        gone = collections.Counter(re.findall(r"did not arrive, its job goes back  job=(\d+)", "".join(
+        gone = collections.Counter(re.findall(r"did not arrive; its job is requeued  job=(\d+)", "".join(
             log.read_text("utf-8", "replace") for log in (self.one.folder / "logs").glob("*.log"))))
         ends = {(row["task_id"], row["state"]): str(row["job_id"]) for row in rows}
         self.assertEqual(sorted((row["task_id"], row["attempt"], row["state"], row["node"]) for row in rows),
@@ -572,7 +572,7 @@ class Stalled(ClusterTest):
     def test_a_database_that_stands_still_for_ten_seconds_makes_nobody_take_over(self):
         self.start_cluster()
         before = self.groups_of()
-        logs = [tracker.log().count("divided anew") for tracker in self.trackers[:2]]
+        logs = [tracker.log().count("rebalanced the node groups") for tracker in self.trackers[:2]]
         # What runs and ends meanwhile, what comes due, and what is submitted.
         for group in GROUPS:
             self.submit(group, f"runs-{group}", f"{KEEP_STAMPS}; sleep 6")
@@ -604,8 +604,8 @@ class Stalled(ClusterTest):
         self.assertEqual(self.groups_of(), before)
         for tracker, count in zip(self.trackers[:2], logs, strict=True):
             self.assertTrue(tracker.is_running())
-            self.assertEqual(tracker.log().count("divided anew"), count)
-            self.assertNotIn("is silent", tracker.log())
+            self.assertEqual(tracker.log().count("rebalanced the node groups"), count)
+            self.assertNotIn("stopped sending heartbeats", tracker.log())
 
 
 class Together(ClusterTest):
@@ -623,7 +623,7 @@ class Together(ClusterTest):
         go(self.trackers[0])
         leaving.send(signal.SIGTERM)
         self.assertEqual(leaving.wait(), 0)
-        self.assertNotIn("nobody has answered", leaving.log())
+        self.assertNotIn("did not confirm the sign-off", leaving.log())
         time.sleep(2)
         for task in tasks:
             self.client("cancel", task, "--group", group)
@@ -668,13 +668,13 @@ class Gone(ClusterTest):
         for user in users:
             user.start()
         for tracker in self.trackers[:2]:
-            wait_for("it to be noticed", lambda: "the store is away" in tracker.log())
+            wait_for("it to be noticed", lambda: "the store is unreachable" in tracker.log())
         time.sleep(max(0.0, gone_at + self.SECONDS - time.monotonic()))
         load_before = slowness()
         self.mariadb.start()
         back_at = time.monotonic()
         for tracker in self.trackers[:2]:
-            wait_for("it to be back", lambda: "the store is back" in tracker.log(), pause=0.02)
+            wait_for("it to be back", lambda: "the store is reachable again" in tracker.log(), pause=0.02)
         took = time.monotonic() - back_at
         allowed = 4 * max(load_before, slowness())
         print(f"the database was gone for {back_at - gone_at:.1f} s; both had it back after {took:.2f} s "
@@ -693,7 +693,7 @@ class Gone(ClusterTest):
         for program in [*self.trackers[:2], *workers]:
             self.assertTrue(program.is_running(), f"{program.name} was not restarted")
         for tracker in self.trackers[:2]:
-            self.assertNotIn("is silent", tracker.log())
+            self.assertNotIn("stopped sending heartbeats", tracker.log())
         self.assertEqual(self.groups_of(), before)
 
 
@@ -759,11 +759,11 @@ class Rolling(ClusterTest):
             self.wait_divided([2, 2])
 
         self.check([lambda: restart(0), lambda: restart(1)], 3)
-        self.assertEqual(self.trackers[1].log().count("the other job trackers are told"), 2)
+        self.assertEqual(self.trackers[1].log().count("handing the node groups to the other job trackers"), 2)
         self.assertEqual(self.trackers[0].stop(), 0)
         wait_for("the other to have all", lambda: len(self.groups_of()[1]) == len(GROUPS))
         self.assertEqual(self.trackers[1].stop(), 0)  # There is nobody to tell.
-        self.assertEqual(self.trackers[1].log().count("the other job trackers are told"), 3)
+        self.assertEqual(self.trackers[1].log().count("handing the node groups to the other job trackers"), 3)
 
     def test_each_job_runs_once_while_one_joins_and_one_leaves(self):
         self.start_cluster()

@@ -38,14 +38,14 @@ class Database(LoadedTest):
         load_before = slowness()
         self.mariadb.start()
         started = time.monotonic()
-        wait_for("it to be back", lambda: "the store is back" in tracker.log(), pause=0.02)
+        wait_for("it to be back", lambda: "the store is reachable again" in tracker.log(), pause=0.02)
         self.assertLess(time.monotonic() - started, 4 * max(load_before, slowness()))
 
     def test_it_is_killed_and_started_again(self):
         cluster, load = self.loaded()
         time.sleep(self.random.uniform(1.0, 2.5))
         self.mariadb.server.kill()
-        wait_for("the tracker to say so", lambda: "the store is away" in cluster.tracker.log())
+        wait_for("the tracker to say so", lambda: "the store is unreachable" in cluster.tracker.log())
         time.sleep(self.random.uniform(0.0, 2.0))
         self.start_again(cluster.tracker)
         self.finish(cluster, load, cluster.tracker)
@@ -68,7 +68,7 @@ class Database(LoadedTest):
         self.assertEqual(stored.json()["status"], "stored")
         self.assertIn("no answer from", stored.json()["reason"])
         behind = cluster.client(*soon, "cancel", "before", status=3)
-        self.assertIn("what is stored waits to be delivered first", behind.err)
+        self.assertIn("stored submissions are delivered first", behind.err)
         time.sleep(max(0.0, began + 60 - time.monotonic()))
         self.start_again(tracker)
         cluster.submit("--task-id", "after", "--shell", accounts.NOTE)
@@ -108,7 +108,7 @@ class Database(LoadedTest):
         self.addCleanup(self.mariadb.server.send, signal.SIGCONT)
         time.sleep(1)
         self.assertEqual(cluster.tracker.stop(signal.SIGTERM, patience=15), 0)
-        self.assertIn("the store does not answer, this job tracker ends without it", cluster.tracker.log())
+        self.assertIn("the store does not answer; this job tracker stops without it", cluster.tracker.log())
 
     def test_it_is_cut_off_in_the_middle_of_a_commit(self):
         proxy = faults.Proxy(self.mariadb.port)
@@ -117,11 +117,11 @@ class Database(LoadedTest):
         outcomes = []
         for when in self.random.sample([faults.BEFORE, faults.AFTER] * 3, 6):
             time.sleep(self.random.uniform(0.1, 0.8))
-            settled = cluster.tracker.log().count("an unknown commit is settled")
+            settled = cluster.tracker.log().count("the outcome of a commit is known now")
             proxy.cut_at(faults.COMMIT, when)
             self.assertTrue(proxy.struck.wait(harness.PATIENCE), "nothing was committed")
             wait_for("the commit to be settled", lambda: cluster.tracker.log().count(
-                "an unknown commit is settled") > settled)
+                "the outcome of a commit is known now") > settled)
             outcomes.append(when)
         self.assertEqual(cluster.tracker.log().count("committed=yes"), outcomes.count(faults.AFTER))
         self.assertEqual(cluster.tracker.log().count("committed=no"), outcomes.count(faults.BEFORE))

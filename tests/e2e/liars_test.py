@@ -236,10 +236,10 @@ class Harm(LiarTest):
             self.begin(100_000).sendall(b"[{")  # and never more
         self.assertTrue(self.begin(5 * 1024 * 1024 + 1).recv(100).startswith(b"HTTP/1.1 413 "))
         for path, body, why in (
-                ("/api/registry", b"{", "the body is no JSON"),
-                ("/api/registry", b"\xff\xfe\x00", "the body is no JSON"),
+                ("/api/registry", b"{", "the body is not JSON"),
+                ("/api/registry", b"\xff\xfe\x00", "the body is not JSON"),
                 ("/api/callback", b"[" * 100_000, "openapi invoke error"),
-                ("/api/callback", b'{"callbackList":7}', "no JSON array"),
+                ("/api/callback", b'{"callbackList":7}', "not a JSON array"),
                 ("/api/nope", b"{}", "uri-mapping(nope) not found")):
             status, text = self.send(path, body)
             self.assertEqual(status, 200)
@@ -257,7 +257,7 @@ class Harm(LiarTest):
         self.tell(self.run_of(executor)["logId"], 200)
         self.assertEqual(self.one.wait_ended("beside")["state"], "succeeded")
         self.assertEqual([row["address"] for row in self.one.rows("nodes")], [executor.address])
-        refused = [line for line in self.one.tracker.log().splitlines() if "was refused" in line]
+        refused = [line for line in self.one.tracker.log().splitlines() if "rejected a request" in line]
         self.assertTrue(refused)
         self.assertLess(len(self.one.tracker.log().splitlines()), 100)
 

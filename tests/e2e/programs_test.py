@@ -274,7 +274,7 @@ class Servers(E2eTest):
     def test_a_new_store_is_said_to_be_new_with_its_path_and_an_old_one_is_not(self):
         cluster = self.cluster()
         path = cluster.data / "carillon.db"
-        self.assertRegex(cluster.tracker.log(), rf"made a new store .*{path}")
+        self.assertRegex(cluster.tracker.log(), rf"created a new store .*{path}")
         cluster.tracker.stop()
         cluster.tracker.log_path.unlink()
         cluster.start_tracker()
@@ -580,7 +580,7 @@ class FullDisk(E2eTest):
         waiting = {row["task_id"] for row in cluster.rows("waiting")}
         self.assertEqual(waiting, set(accepted), "asking still works, and nothing is lost")
         # Operators see it as well: its log says it once, and it is not ready.
-        self.assertEqual(tracker.log().count("the store has no room"), 1, tracker.log())
+        self.assertEqual(tracker.log().count("the store is full"), 1, tracker.log())
         status, text = self.get(ready["http"] + "/readyz")
         self.assertEqual((status, "no room" in text), (503, True))
         self.assertEqual(cluster.stats()["store_full"], 1)
@@ -601,7 +601,7 @@ class FullDisk(E2eTest):
         for task in [*accepted, "after"]:
             self.assertEqual(cluster.wait_ended(task)["state"], "succeeded")
         self.assertEqual(self.get(ready["http"] + "/readyz")[0], 200)
-        self.assertIn("the store has room again", tracker.log())
+        self.assertIn("the store has space again", tracker.log())
         self.assertEqual(cluster.wait_ended("slow")["state"], "succeeded")
         self.assertEqual([row["attempt"] for row in cluster.history("slow")], [1])
         self.assertEqual(cluster.client("logs", accepted[0]).out.strip(), "50000")
@@ -650,7 +650,7 @@ class Database(E2eTest):
         cluster = self.cluster(tracker=False)
         tracker = cluster.start_tracker("--store", self.mariadb.url(database), "--store-wait", "60s",
                                         wait=False)
-        wait_for("its words", lambda: "can't be reached" in tracker.log())
+        wait_for("its words", lambda: "cannot reach the store" in tracker.log())
         self.mariadb.start()
         tracker.ready()
 
@@ -843,7 +843,7 @@ class Client(E2eTest):
             return [row["state"] for row in cluster.rows("nodes") if row["name"] == worker.node]
         wait_for("the load to be seen", lambda: state(busy) == ["overloaded"])
         wait_for("the log to say so", lambda: "the machine is too busy" in busy.log())
-        self.assertRegex(busy.log(), r"no new jobs are taken.*load=\"?memory \d+%")
+        self.assertRegex(busy.log(), r"taking no new jobs.*load=\"?memory \d+%")
         self.assertEqual(cluster.stats()["workers_overloaded"], 1)
         self.assertEqual([row["task_id"] for row in cluster.rows("waiting")], ["a"])
         idle = cluster.start_worker("--memory-max", "100")

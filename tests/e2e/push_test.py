@@ -303,7 +303,7 @@ class PushTest(E2eTest):
 
         # Of task trackers none is removed, whether it has jobs or not.
         self.one.submit("--task-id", "pulled", "--group", "pulling", "--handler", "noop")
-        is_refused("one of task trackers needs no removal", "pulling")
+        is_refused("a group of task trackers needs no removal", "pulling")
         self.one.start_worker("--group", "pulling")
         runs("pulled")
         wait_for("the last end", self.one.is_idle)
@@ -318,7 +318,7 @@ class PushTest(E2eTest):
                 self.assertEqual((answer["code"], answer["msg"]),
                                  (500, "The access token is wrong."))
         self.assertEqual(self.addresses(), [])
-        self.assertIn("a request was refused", self.one.tracker.log())
+        self.assertIn("rejected a request", self.one.tracker.log())
 
 
 if __name__ == "__main__":

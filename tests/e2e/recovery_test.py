@@ -222,7 +222,7 @@ class Kills:
         self.assertEqual([(row["attempt"], row["state"]) for row in reversed(cluster.history("twice"))],
                          [(1, "lost"), (2, "succeeded")])
         self.assertRegex(cluster.tracker.log(),
-                         rf"a late report changes nothing  job={row['job_id']}  attempt=1 ")
+                         rf"ignored a late report  job={row['job_id']}  attempt=1 ")
         self.assertEqual(cluster.submit("--task-id", "twice", "--", "true").json()["status"], "accepted")
         self.assertEqual(cluster.wait_ended("twice")["state"], "lost")
         wait_for("rest", cluster.is_idle)
@@ -337,7 +337,7 @@ class Kills:
         time.sleep(4)  # longer than a lease
         cluster.start_tracker()
         self.assertEqual(cluster.wait_ended("alone")["state"], "succeeded")
-        self.assertIn("jobs are executing that were handed out before  jobs=1  ", cluster.tracker.log())
+        self.assertIn("found executing jobs of an earlier session  jobs=1  ", cluster.tracker.log())
         self.assertEqual(len(accounts.notes(self.notes)), 1)
         wait_for("the output", lambda: cluster.client("logs", "alone").out == "before\nafter\n")
 

@@ -131,7 +131,7 @@ class Dialects:
                                    address=executor.address)[0] for param in ("1ms", "60s"))
                 # The second starts when the result of the first is on disk.
                 expected[first] = (200, "slept 1ms") if away else (500, "1ms")
-                expected[second] = (500, "the executor was killed before this had ended" if away else "60s")
+                expected[second] = (500, "the executor was killed before this run ended" if away else "60s")
             if mode == "away":
                 logs = self.one.folder / "data" / "xxl-job" / "log"
                 last = second
@@ -205,7 +205,7 @@ class Https(ExecutorTest):
         done = subprocess.run([BIN / "tasktracker", *map(str, self.flags("--xxl-ca", empty))],
                               capture_output=True, text=True, timeout=60, env=self.one.env)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn(f"--xxl-ca {empty} holds no certificates in PEM", done.stderr)
+        self.assertIn(f"--xxl-ca {empty} contains no PEM certificates", done.stderr)
 
 
 class Scripts(ExecutorTest):
@@ -355,7 +355,7 @@ class Access(ExecutorTest):
         self.assertEqual(self.run_job(handler="echo")["handleCode"], 200)
         _, answer = self.admin.run(glueType="GLUE_SHELL", glueSource="true")
         self.assertEqual(answer["code"], 500)
-        self.assertIn("this executor has no token (give it --xxl-token, or --insecure)", answer["msg"])
+        self.assertIn("this executor has no token (give --xxl-token or --insecure)", answer["msg"])
         self.assertEqual(executor.stop(), 0)
         self.start("--insecure", token="")
         self.assertEqual(self.run_job(glueType="GLUE_SHELL", glueSource="true")["handleCode"], 200)
@@ -373,19 +373,19 @@ class Access(ExecutorTest):
         at_work = self.start()
         port = at_work.address.rstrip("/").rsplit(":", 1)[1]
         for flags, why in (
-                (["--tracker", "off"], "there is no --xxl-admin, so there is nothing to do"),
-                (["--xxl-appname", "x"], "--xxl-appname is of use with an xxl-job admin only"),
-                (["--xxl-admin", self.admin.url], "no app name (--xxl-appname NAME"),
+                (["--tracker", "off"], "--xxl-admin is missing, so there is nothing to do"),
+                (["--xxl-appname", "x"], "--xxl-appname requires an xxl-job admin"),
+                (["--xxl-admin", self.admin.url], "without an app name (give --xxl-appname NAME"),
                 (["--xxl-admin", "h:8080", "--xxl-appname", "x"],
                  "xxl-job admin: 'h:8080' is not an address like http://HOST:PORT/"),
                 (self.flags("--xxl-address", "me:1"),
                  "address for xxl-job: 'me:1' is not an address like http://HOST:PORT/"),
                 (self.flags("--xxl-address", "http://worker.example:1/", token=""),
-                 "an executor at worker.example would be open to everybody who reaches it"),
+                 "an executor at worker.example would accept calls from every machine that reaches it"),
                 (self.flags(port=port), "address in use (is another server running? choose "
                                                  "another with --xxl-port)"),
                 (["--tracker", "off,tcp://127.0.0.1:1", "--xxl-admin", self.admin.url],
-                 "off is given together with an address")):
+                 "off cannot be combined with an address")):
             with self.subTest(why):
                 self.assertIn(why, self.refused(*flags))
 

@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         CARILLON_ASSERT(*fire > last, "a fire is strictly later than the time asked from");
         const LocalTime local = zone.to_local(std::chrono::floor<std::chrono::seconds>(*fire));
         CARILLON_ASSERT(cron.value().matches(local) ||
-                            dst_note(*fire, zone, cron.value()).starts_with("in place of"),
+                            dst_note(*fire, zone, cron.value()).starts_with("replaces"),
                         "a fire matches its expression or stands for one that was skipped");
         last = *fire;
       }

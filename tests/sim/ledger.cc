@@ -484,7 +484,7 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
 
 // Also of a run whose definition is gone.
 void Ledger::check_told(const Job& job, const LogEntry& log) {
-  const bool is_told = !log.feedback_to.empty() || log.message.starts_with("no feedback, ");
+  const bool is_told = !log.feedback_to.empty() || log.message.starts_with("no feedback: ");
   if (is_told && !job.is_to_be_told) broken(job, "somebody is told of its end who had not asked");
   if (!is_told && job.is_to_be_told && (log.attempt > 0 || !is_void(job)))
     broken(job, "nobody is told of its end");

@@ -41,7 +41,7 @@ class Network::Server final : public net::ServerTransport {
   Status send(const net::Peer& peer, std::string frame) override {
     if (network_.on_server_sends) network_.on_server_sends(process_, peer, frame);
     const auto found = peers.find(peer);
-    if (found == peers.end()) return Error{ErrorCode::kNotFound, "the peer is gone"};
+    if (found == peers.end()) return Error{ErrorCode::kNotFound, "the peer has disconnected"};
     network_.to_client(found->second, std::move(frame));
     return {};
   }

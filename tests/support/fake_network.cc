@@ -48,7 +48,7 @@ void FakeNetwork::send_to_server(const net::Peer& peer, std::string frame) {
 
 Status FakeNetwork::send(const net::Peer& peer, std::string frame) {
   const auto found = links_.find(peer);
-  if (found == links_.end()) return Error{ErrorCode::kNotFound, "the peer is gone"};
+  if (found == links_.end()) return Error{ErrorCode::kNotFound, "the peer has disconnected"};
   if (found->second.loses_frames) return {};
   executor_.post_at(arrival(found->second.last_to_client), [this, peer, frame = std::move(frame)] {
     const auto link = links_.find(peer);

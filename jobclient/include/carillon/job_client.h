@@ -15,63 +15,67 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// Submits jobs to a job tracker, acts on them and asks about them.
+// Submits jobs to a job tracker, changes jobs and queries them.
 //
 //   auto client = carillon::JobClient::open({});
 //   auto answers = client.value()->submit({job});
 //
-// What was accepted is on disk. Every changing request is numbered: after a broken connection, or
-// a second without an answer, it is sent again with the same number, and a tracker that had taken
-// it already gives the first answer. So a call that returns has happened once, or not at all; only
-// kTimeout leaves it open.
+// An accepted job is on disk. Each changing request has a number. The client resends a request with
+// the same number after a lost connection or a second without an answer. A job tracker that has
+// already accepted the number repeats its first answer. So a request takes effect at most once, and
+// exactly once if the call succeeds. After kTimeout the outcome is unknown.
 //
-// While no tracker is reachable, submissions are stored in an outbox on this machine's disk, each
-// answered kStored, and delivered in order once one is, by this client, or by the next that opens
-// the same folder for one of the same trackers. Calls that change something come after them.
+// While no job tracker is reachable, the outbox on the local disk stores submissions, and the
+// answer is kStored. They are delivered in order as soon as a job tracker is reachable, by this
+// client or by the next client with the same folder and one of the same job trackers. Later
+// changing calls wait for their delivery.
 //
-// Errors: kUnavailable, no tracker took it within connect_timeout, because none was reachable or
-// each was just starting or stopping · kTimeout, it was sent, and no answer came within
-// answer_timeout: a tracker may have taken it · kDenied, the tracker does not let this user in ·
-// the others as the tracker says.
+// Errors: kUnavailable if no job tracker accepted the request within connect_timeout, because each
+// was unreachable, starting or stopping. kTimeout if the request was sent and no answer arrived
+// within answer_timeout; a job tracker may have accepted it. kDenied if the job tracker denies
+// access. Other codes come from the job tracker.
 //
-// Thread: any. One client serves any number of threads, and that is the fast way: what waits at
-// the same time travels together. A client has a thread of its own inside, and one for its outbox;
-// many clients in one process work too.
+// Thread: any. Share one client between threads: it sends concurrent requests together. A client
+// has its own thread and a thread for its outbox. A process may have many clients.
 namespace carillon {
 
 class ClientThread;
 
 struct SubmitAnswer;
 
-// What becomes of submissions while no job tracker is reachable.
+// What happens to submissions while no job tracker is reachable.
 enum class OutboxUse : int {
-  kOff = 0,      // refused with kUnavailable
-  kDeliver = 1,  // the same; but what earlier ones have stored is delivered
-  kStore = 2,    // stored
+  kOff = 0,      // rejected with kUnavailable
+  kDeliver = 1,  // rejected with kUnavailable, but earlier stored submissions are delivered
+  kStore = 2,    // stored in the outbox
 };
 
 struct JobClientOptions {
-  // The first is used; when it is not reachable, the next, and so on in a circle.
+  // Addresses of job trackers. The client uses the first one. If it is unreachable, the client
+  // tries the next, and starts again after the last.
   std::vector<std::string> trackers{"tcp://127.0.0.1:35001"};
-  // How long a call waits for a connection.
+  // Longest wait for a connection.
   Duration connect_timeout = std::chrono::seconds{5};
-  // How long a call whose request was sent waits for the answer, from its begin, over reconnects.
+  // Longest wait for the answer to a sent request, counted from the start of the call across
+  // reconnects.
   Duration answer_timeout = std::chrono::seconds{30};
-  // Access, only one of them. None: on loopback, the token that a tracker of the same user wrote.
-  std::string token_file{};  // a file with the tracker's token
+  // Access; set at most one. By default, on a loopback address, the client uses the token that a
+  // job tracker of the same user wrote.
+  std::string token_file{};  // a file with the job tracker's token
   std::string keys{};        // a folder with CURVE keys
-  bool insecure = false;     // the tracker asks for nothing
+  bool insecure = false;     // for a job tracker without access control
 
   OutboxUse outbox = OutboxUse::kStore;
-  // Where the outbox is. Empty: $XDG_STATE_HOME/carillon/jobclient, or that below ~/.local/state.
+  // Folder of the outbox. Empty: $XDG_STATE_HOME/carillon/jobclient, by default under
+  // ~/.local/state.
   std::string data{};
-  // More than so many bytes, or 100 000 entries, are not stored; submit() answers kLimit then. What
-  // was delivered and not accepted counts too, until `jobclient flush` has shown it.
+  // Limit of the outbox in bytes; its limit in entries is 100 000. Beyond either, submit() returns
+  // kLimit. Delivered but rejected submissions count until `jobclient flush` has shown them.
   std::int64_t outbox_bytes_max = std::int64_t{256} << 20;
-  bool logs_stored_for_others = true;  // what lies there for other trackers, once
-  // Called on the client's own thread for each stored job that was delivered, with what came of it;
-  // must neither block nor call into the client. Without it, those that were not accepted are
-  // logged.
+  // Log once that the outbox has entries for other job trackers.
+  bool logs_stored_for_others = true;
+  // Receives the answer to each stored job after delivery. Runs on the client's thread: it must
+  // neither block nor call the client. If it is not set, rejected jobs are logged.
   std::function<void(const SubmitAnswer&)> on_delivered{};
 };
 
@@ -80,86 +84,86 @@ enum class SubmitStatus : int {
   kDuplicate = 1,
   kRejected = 2,
   kStored = 3,
-  // Of some jobs of a call, where others of it were answered:
-  kUnanswered = 4,  // a job tracker may have taken it: ask before repeating
-  kNotTaken = 5     // none has: it may be submitted again
+  // For jobs of a partly answered call:
+  kUnanswered = 4,  // a job tracker may have accepted it: check before you repeat it
+  kNotTaken = 5     // no job tracker accepted it: it may be submitted again
 };
 
 // "accepted", "duplicate", "rejected", "stored", "unanswered", "not_taken".
 const char* to_string(SubmitStatus status);
 
 struct SubmitAnswer {
-  std::string task_id{};  // given or made
+  std::string task_id{};  // given or generated
   std::string group{};
-  JobId job_id{};  // of the job, or of a schedule's first run; 0 for a manual job, and if refused
+  JobId job_id{};  // of the job, or of a schedule's first run; 0 for a manual or rejected job
   SubmitStatus status = SubmitStatus::kRejected;
-  std::string tz{};                  // the zone that a cron job was stored with
-  std::string reason{};              // why not accepted, or why it was stored
-  std::string warning{};             // accepted, but something looks wrong
-  std::optional<ErrorCode> error{};  // unanswered or not taken: of the reason
+  std::string tz{};                  // the time zone that was stored with a cron job
+  std::string reason{};              // why it was not accepted, or why it was stored
+  std::string warning{};             // set for an accepted job that looks wrong
+  std::optional<ErrorCode> error{};  // set for kUnanswered and kNotTaken: the code of the reason
 };
 
-// How many stored jobs were delivered.
+// Numbers of stored jobs that were delivered.
 struct FlushAnswer {
   std::int64_t accepted = 0;
-  std::int64_t refused = 0;  // each was told to on_delivered, or logged
+  std::int64_t refused = 0;  // rejected; each was passed to on_delivered, or logged
 };
 
-// A job as its user knows it.
+// Identifies a job by its group and task id.
 struct TaskRef {
   std::string task_id{};
   std::string group = "default";
 };
 
-// What an action came to.
+// Result of an action on a job.
 struct ActAnswer {
-  JobId job_id{};         // trigger: the occurrence made
-  std::string message{};  // what happened, for a person
+  JobId job_id{};         // of trigger(): the new run
+  std::string message{};  // what happened, as text for people
 };
 
 struct TriggerOptions {
-  std::optional<std::string> payload{};  // instead of the job's own
-  bool force = false;                    // whatever its overlap says
-  std::vector<std::string> addresses{};  // of its xxl-job executors, these only
+  std::optional<std::string> payload{};  // replaces the job's own payload
+  bool force = false;                    // start even if the overlap rule forbids it
+  std::vector<std::string> addresses{};  // restricts a pushed run to these xxl-job executors
 };
 
-// A row of an answer: names and values, in order. Times are RFC 3339 text, 64-bit ids text too.
+// One row of an answer: names and values, in order. Times are RFC 3339 text; 64-bit ids are text.
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 using Row = std::vector<std::pair<std::string, Field>>;
 
-// The value of a field, or nullptr where the row has none.
+// The value of a field, or nullptr if the row does not have it.
 const Field* find_field(const Row& row, const std::string& name);
-// The same as text; empty where the row has none.
+// The value of a field as text, or empty text if the row does not have it.
 std::string field_text(const Row& row, const std::string& name);
 
-// Which rows; what does not apply to a question is ignored.
+// Selects rows. A query ignores members that do not apply to it.
 struct RowFilter {
   std::string group{};              // empty: every group
   std::string task_id{};            // empty: every task
   JobId job_id{};                   // 0: every job
-  std::optional<WallTime> since{};  // history: ended later than this; counts: from here on
+  std::optional<WallTime> since{};  // history: ended later than this; counts: from this time on
   std::optional<WallTime> until{};  // counts: before this
-  std::int64_t limit = 0;           // at most so many rows; 0: as the tracker likes
-  std::string after{};              // the `next` of the page before, to go on
+  std::int64_t limit = 0;           // at most this many rows; 0: the job tracker decides
+  std::string after{};              // RowPage::next of the previous page
   // history: only rows with one of these values of `state`; empty: all
   std::vector<std::string> states{};
 };
 
 // A version of a task's script.
 struct Script {
-  std::string language{};  // empty: as it is
+  std::string language{};  // empty: unchanged
   std::string source{};
-  std::string remark{};      // what is new in it, for people
-  std::int64_t version = 0;  // 0: it is used from now on; otherwise it was used elsewhere, at that
-                             // time in ms since 1970, and is only kept
+  std::string remark{};  // comment on the version, for people
+  // 0: use it from now on. Otherwise its time in ms since 1970: only store it.
+  std::int64_t version = 0;
 };
 
-// What goes from the history.
+// Selects rows of the history to delete.
 struct CleanRule {
   std::string group{};                     // empty: of every group
   std::string task_id{};                   // empty: of every task
-  std::optional<WallTime> ended_before{};  // only what did
-  std::optional<std::int64_t> keep{};      // but not the newest so many rows
+  std::optional<WallTime> ended_before{};  // only rows that ended before this time
+  std::optional<std::int64_t> keep{};      // keeps this many of the newest rows
 };
 
 struct RowPage {
@@ -167,109 +171,108 @@ struct RowPage {
   std::string next{};  // empty: that was all
 };
 
-// What a listener asks for, and what it has done with since; docs/reference/protocol.md has the
-// rules.
-// FeedbackListener follows them for you.
+// One request of a feedback listener. docs/reference/protocol.md has the rules; FeedbackListener
+// implements them.
 struct FeedbackFetch {
   std::string client_group{};
-  std::int64_t listener = 0;         // drawn at random, once
-  std::vector<std::int64_t> done{};  // results that are done with, by id
-  bool refused = false;              // the first that is not done could not be taken
-  std::int64_t limit = 0;            // 0: none now, but keep what it was given
+  std::int64_t listener = 0;         // a random number, drawn once per listener
+  std::vector<std::int64_t> done{};  // ids of acknowledged results
+  bool refused = false;    // the handler rejected the first result that is not acknowledged
+  std::int64_t limit = 0;  // 0: no new results; keep the lease on delivered ones
 };
 
-// The most jobs that wait inside one client; submit() answers kLimit beyond, and while one has
-// waited for a third of the answer_timeout: then more come than the job tracker takes. What was to
-// be sent and has waited for half of it is answered kLimit as well: none of it was taken.
+// Most waiting jobs of one client. submit() returns kLimit beyond it, and also while a job has
+// waited for a third of answer_timeout, because the job tracker accepts jobs too slowly. A job that
+// has waited for half of answer_timeout also gets kLimit; it was not accepted.
 inline constexpr std::size_t kJobsQueuedMax = 200'000;
 
 class JobClient {
  public:
-  // kInvalidArgument: an option that cannot be, such as an address that is none. Does not wait for
-  // a connection; calls do.
+  // Returns without waiting for a connection. Error: kInvalidArgument for an invalid option, such
+  // as a malformed address.
   static Result<std::unique_ptr<JobClient>> open(const JobClientOptions& options);
 
-  // Over a connection of another kind; for JobClient::open() and for tests.
+  // Uses a connection of another kind. For open() and tests.
   explicit JobClient(std::unique_ptr<ClientThread> thread);
-  // No call may be under way.
+  // Requires: no call is in progress.
   ~JobClient();
   JobClient(const JobClient&) = delete;
   JobClient& operator=(const JobClient&) = delete;
 
-  // One answer a job, in order. Up to kJobsQueuedMax jobs: they travel in messages of up to a
-  // thousand, several on the way at a time. Where one of them fails, its jobs are kUnanswered or
-  // kNotTaken; what was not sent until then is not sent, and kNotTaken; the others have their
-  // answers. An error is about each job alike: with kTimeout and kCorrupt each may have been
-  // accepted, with others none was.
+  // Returns one answer per job, in order. Accepts up to kJobsQueuedMax jobs and sends several
+  // messages of up to a thousand jobs concurrently. If a message fails, its jobs are kUnanswered or
+  // kNotTaken, and unsent jobs are kNotTaken; the others keep their answers. An error applies to
+  // all jobs: after kTimeout and kCorrupt each may have been accepted, after other errors none was.
   Result<std::vector<SubmitAnswer>> submit(std::vector<JobSpec> jobs);
   Result<SubmitAnswer> submit_one(JobSpec job);
-  // As submit(); the jobs are suspended from the beginning, and run when somebody resumes them.
+  // Like submit(), but the jobs are suspended until they are resumed.
   Result<std::vector<SubmitAnswer>> submit_suspended(std::vector<JobSpec> jobs);
-  // Does not wait: `done` is called on the client's own thread, and must neither block nor call
-  // into the client. When the client is closed before, it is called with kUnavailable, or with
-  // kTimeout once the jobs were sent; they are not stored then.
+  // Does not wait. `done` runs on the client's thread: it must neither block nor call the client.
+  // If the client is closed first, `done` gets kUnavailable, or kTimeout for sent jobs; these jobs
+  // are not stored.
   using SubmitDone = std::function<void(Result<std::vector<SubmitAnswer>>)>;
   void submit_async(std::vector<JobSpec> jobs, SubmitDone done);
 
-  // Waits until everything that was stored is delivered. kUnavailable: none was reachable within
-  // connect_timeout, or took any within `longest`, answer_timeout where it is not given; the next
-  // call that has to wait for the same goes on where this one stopped.
+  // Waits until all stored submissions are delivered. Error: kUnavailable if no job tracker was
+  // reachable within connect_timeout, or accepted none within `longest` (default answer_timeout). A
+  // later call continues the delivery.
   Result<FlushAnswer> flush(std::optional<Duration> longest = {});
 
-  // Final, also for a job that is running.
+  // Cancels a job permanently, even while it runs.
   Result<ActAnswer> cancel(const TaskRef& task);
   Result<ActAnswer> suspend(const TaskRef& task);
   Result<ActAnswer> resume(const TaskRef& task);
-  // Makes one run now, ahead of everything in its group; of a job that runs once and waits, its
-  // only one.
+  // Creates one run now, ahead of all other jobs of its group. For a waiting one-shot job, it
+  // advances the only run.
   Result<ActAnswer> trigger(const TaskRef& task, const TriggerOptions& options = {});
-  // Stops what is running of it, and ends what waits to be tried again. A run that was killed is
-  // not tried again, whatever retries it has left; the coming fires of a schedule stay.
+  // Stops running attempts and ends waiting retries. A killed run is not retried. Later fires of a
+  // schedule are not affected.
   Result<ActAnswer> kill(const TaskRef& task);
   Result<ActAnswer> kill(JobId job);
-  // Lists xxl-job executors of a group by hand: these and no others stay in service without
-  // registering. `token` is sent with every call of the group's; none: the one it has.
+  // Lists xxl-job executors of a group by hand. Only these are in service, and they need not
+  // register. `token` is sent with each call to the group; without a value it stays unchanged.
   Result<ActAnswer> add_executors(const std::string& group, std::vector<std::string> addresses,
                                   std::optional<std::string> token = {});
 
-  // Splits a node group into so many parts, 2, 4, 8, 16, 32 or 64, which several job trackers may
-  // look after; order of hand-out is within a part. It is not undone.
+  // Splits a node group into 2, 4, 8, 16, 32 or 64 partitions, which several job trackers may own.
+  // The order of jobs then holds within a partition. A split cannot be undone.
   Result<ActAnswer> split_group(const std::string& group, std::int32_t parts);
-  // Such a group without jobs is one no more, until an executor of it registers again.
+  // Removes an executor group without jobs. It returns when an executor of it registers again.
   Result<ActAnswer> remove_executor_group(const std::string& group);
 
-  // Gives a defined task that runs a script another one. The runs that begin from now on have it,
-  // also those that wait for their retry; the newest 30 versions are kept.
+  // Replaces the script of a defined task. Runs that start from now on use it, retries included.
+  // The newest 30 versions are kept.
   Result<ActAnswer> set_script(const TaskRef& task, const Script& script);
-  // An earlier version is the newest one again, under a number of its own.
+  // Makes an earlier version the newest one, under a new version number.
   Result<ActAnswer> restore_script(const TaskRef& task, const std::string& version,
                                    const std::string& remark = {});
 
-  // Deletes from the history, with what the runs wrote; how many rows went. Rows of a job that
-  // waits or runs stay. Step by step: after an error some may be gone.
+  // Deletes rows and output from the history and returns the number of rows. Rows of a waiting or
+  // executing job stay. Deletes in steps: after an error some rows may already be deleted.
   Result<std::int64_t> clean_history(const CleanRule& rule);
 
-  // A page of rows each; the fields of a row stand in docs/reference/protocol.md.
+  // Each returns one page of rows; docs/reference/protocol.md has the fields.
   Result<RowPage> list(const RowFilter& filter = {});       // definitions
-  Result<RowPage> waiting(const RowFilter& filter = {});    // jobs to run
-  Result<RowPage> executing(const RowFilter& filter = {});  // jobs handed out
-  Result<RowPage> history(const RowFilter& filter = {});    // what ended, newest first
+  Result<RowPage> waiting(const RowFilter& filter = {});    // waiting jobs
+  Result<RowPage> executing(const RowFilter& filter = {});  // executing jobs
+  Result<RowPage> history(const RowFilter& filter = {});    // ended attempts, newest first
   Result<RowPage> nodes(const RowFilter& filter = {});
   Result<RowPage> groups(const RowFilter& filter = {});
-  // How many ended, by group, in whole half hours; also of rows that the history has forgotten.
+  // Numbers of ended jobs by group and half hour, including rows that the history no longer keeps.
   Result<RowPage> counts(const RowFilter& filter);
-  // One row with all there is to know; its field `spec` is the job as a JSON object.
+  // One row with all details of a job. Its field `spec` is the job as a JSON object.
   Result<RowPage> show(const TaskRef& task);
-  // The versions of its script, newest first; one of them, or that in use, with its `source`.
+  // The versions of a task's script, newest first. The second call returns one version (by default
+  // the current one) with its `source`.
   Result<RowPage> scripts(const TaskRef& task);
   Result<RowPage> script(const TaskRef& task, const std::string& version = {});
   Result<RowPage> stats();         // one row of counters
-  Result<RowPage> job(JobId job);  // one row: its state, and `done` once it has ended
-  // What a job wrote: by job_id, or the newest of task_id. `next` is always given, to ask again
-  // for what it writes later.
+  Result<RowPage> job(JobId job);  // one row: its state, and `done` after its end
+  // Output of a job by job_id, or of the newest run of task_id. `next` is always set, to read later
+  // output.
   Result<RowPage> output(const RowFilter& filter);
 
-  // Waits until something has ended, ten seconds at most.
+  // Waits until a job has ended, at most ten seconds.
   Result<std::vector<JobResult>> fetch_feedback(const FeedbackFetch& fetch);
 
  private:

@@ -13,7 +13,7 @@ constexpr std::size_t kListMax = 256;
 
 using Write = Status (*)(WriteContext&, const OperationIndices&);
 
-// In the order of the alternatives of Operation, which is the order in which they take effect.
+// In the order of the alternatives of Operation, in which they take effect.
 constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_waiting_changes,
     write_ends,
@@ -47,7 +47,7 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
 Result<std::string_view> WriteContext::table_of(GroupId group) {
   auto table = groups.table_of(db, group);
   if (!table.ok() && table.error().code == ErrorCode::kNotFound) {
-    return Error{ErrorCode::kInvalidArgument, table.error().message + ": make it first"};
+    return Error{ErrorCode::kInvalidArgument, table.error().message + " (create it first)"};
   }
   return table;
 }

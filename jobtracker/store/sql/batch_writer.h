@@ -11,20 +11,20 @@
 #include "jobtracker/store/sql/row_buffer.h"
 #include "shared/sql/sql_connection.h"
 
-// Writes a batch's operations between the fence and the COMMIT, kind by kind, each kind as few
-// statements as its rows allow. One file a family of kinds: write_waiting.cc, write_ends.cc,
+// Writes a batch's operations between the fence and the COMMIT, kind by kind, each kind with as few
+// statements as possible. One file per family of kinds: write_waiting.cc, write_ends.cc,
 // write_definitions.cc, write_additions.cc, write_records.cc, write_push.cc.
 namespace carillon::jobtracker {
 
 inline constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
-// Task trackers or executors have served the group.
+// Marks the group as served by task trackers or executors.
 inline constexpr std::string_view kServe =
     "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
 
-// Which operations of a batch are of one kind and are to be done, in order.
+// The operations of one kind in a batch that are to be written, in order.
 using OperationIndices = std::vector<std::size_t>;
 
-// What all families work on.
+// Shared by all families.
 struct WriteContext {
   sql::Connection& db;
   GroupCatalog& groups;
@@ -33,25 +33,26 @@ struct WriteContext {
   const DescribeSpec& describe;
   const Batch& batch;
   std::vector<Outcome>& outcomes;
-  std::optional<std::size_t> current{};  // the one operation that a statement is about, if it is
+  // The operation that the current statement is for, if there is one.
+  std::optional<std::size_t> current{};
 
   template <class Kind>
   const Kind& operation(std::size_t index) const {
     return std::get<Kind>(batch.operations[index]);
   }
   void conflict(std::size_t index) { outcomes[index].kind = OutcomeKind::kConflict; }
-  // The statements that follow are about all of `indices`.
+  // The next statements are for all of `indices`.
   void about(const OperationIndices& indices) {
     current = indices.size() == 1 ? std::optional{indices.front()} : std::nullopt;
   }
-  // kInvalidArgument: no such group.
+  // Error: kInvalidArgument if the group does not exist.
   Result<std::string_view> table_of(GroupId group);
   Status add_waiting(const WaitingJob& job);
   Status flush(const OperationIndices& indices) {
     about(indices);
     return rows.flush(db, groups, waiting_groups);
   }
-  // What operations of other kinds have left to be written.
+  // Writes the rows that operations of other kinds have buffered.
   Status flush_log() {
     current.reset();
     return rows.flush_log(db);
@@ -62,7 +63,7 @@ struct WriteContext {
   }
 };
 
-// Before the name of a table: only what is not there by its key is added.
+// Start of a statement that inserts only rows with new keys.
 inline std::string_view insert_new(const sql::Connection& db) {
   return db.dialect() == sql::Dialect::kMysql ? "INSERT IGNORE INTO " : "INSERT OR IGNORE INTO ";
 }
@@ -94,8 +95,8 @@ Status write_purges(WriteContext& context, const OperationIndices& indices);
 Status write_cleanings(WriteContext& context, const OperationIndices& indices);
 Status write_log_index(WriteContext& context, const OperationIndices& indices);
 
-// Calls `write` with runs of `indices` in which no id comes twice, so that each can be done as a
-// set; nearly always that is one run.
+// Calls `write` with subsequences of `indices` without duplicate ids, so that each can be written
+// as a set; usually there is one.
 template <class IdOf, class Write>
 Status in_runs(const OperationIndices& indices, const IdOf& id_of, const Write& write) {
   std::unordered_set<decltype(id_of(std::size_t{}))> seen;
@@ -112,8 +113,8 @@ Status in_runs(const OperationIndices& indices, const IdOf& id_of, const Write& 
   return write(run);
 }
 
-// "(?, ?, ...)" for values in chunks of a power of two, filled up with the last one, so that few
-// statements are prepared. Calls `each(list, chunk)`.
+// Builds "(?, ?, ...)" for values in chunks of a power of two, padded with the last value, so that
+// few statements are prepared. Calls `each(list, chunk)`.
 Status in_lists(
     std::span<const sql::Value> values,
     const std::function<Status(std::string_view list, std::span<const sql::Value> chunk)>& each);

@@ -6,7 +6,7 @@
 
 #include "shared/sql/sql_connection.h"
 
-// The files of schema/, built into the program: nothing is read from disk at run time.
+// The files of schema/, compiled into the program: nothing is read from disk at run time.
 namespace carillon::jobtracker {
 
 struct Migration {
@@ -14,13 +14,13 @@ struct Migration {
   std::string_view script{};
 };
 
-// In order, from version 1 on, without a gap.
+// In order, from version 1, without gaps.
 std::span<const Migration> migrations(sql::Dialect dialect);
 
-// Makes one group's table.
+// Creates one group's table.
 std::string_view group_table_script(sql::Dialect dialect);
 
-// In a script {table} stands for the name of a group's table, a checked one.
+// In a script, {table} is replaced by the checked name of a group's table.
 bool is_for_group_tables(std::string_view sql);
 std::string for_group_table(std::string_view sql, std::string_view table);
 

@@ -40,7 +40,7 @@ Result<std::vector<Group>> GroupCatalog::read_all(sql::Connection& db) {
     if (!is_group_table(group.table)) {
       return Error{ErrorCode::kCorrupt, "lts_node_group names table '" + group.table +
                                             "' for group '" + group.name +
-                                            "', which no group's table is called"};
+                                            "', which is not the name of a group's table"};
     }
     tables_.emplace(group.id, group.table);
   }
@@ -71,7 +71,7 @@ Result<Group> GroupCatalog::make(sql::Connection& db, const std::string& name, W
   CARILLON_TRY(check_group_name(name));
   for (int tries = 1;; ++tries) {
     auto made = make_once(db, name, now);
-    // Another job tracker may have made one meanwhile, of this name or with this number.
+    // Another job tracker may have created one with this name or number.
     const bool may_be_taken = !made.ok() && (made.error().code == ErrorCode::kInvalidArgument ||
                                              made.error().code == ErrorCode::kConflict);
     if (!may_be_taken || tries == kMakeTries) return made;
@@ -87,8 +87,8 @@ Result<Group> GroupCatalog::make_once(sql::Connection& db, const std::string& na
     tables.insert(group.table);
   }
   if (groups.size() >= kGroupsMax) {
-    return Error{ErrorCode::kLimit, "group '" + name + "' is one too many: at most " +
-                                        std::to_string(kGroupsMax) + " groups can be made"};
+    return Error{ErrorCode::kLimit, "group '" + name + "' is one too many, at most " +
+                                        std::to_string(kGroupsMax) + " groups can be created"};
   }
   const Group made{.id = GroupId{groups.empty() ? 1 : groups.back().id.value + 1},
                    .name = name,

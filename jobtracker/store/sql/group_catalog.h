@@ -10,25 +10,26 @@
 
 namespace carillon::jobtracker {
 
-// The node groups and their tables, as lts_node_group has them; read again when one is asked for
-// that is not known yet. Groups are never deleted.
+// The node groups and their tables, as in lts_node_group. Unknown groups are read again. Groups are
+// never deleted.
 //
-// Invariant: every table name given out was checked, so that it may stand in SQL text.
+// Invariant: each returned table name was checked and is safe in SQL text.
 //
 // Thread: its store's.
 class GroupCatalog {
  public:
-  // Valid as long as the catalog. kNotFound: there is no such group.
+  // Valid as long as the catalog. Error: kNotFound.
   Result<std::string_view> table_of(sql::Connection& db, GroupId group);
 
-  // All groups, read now, by id.
+  // Reads all groups, by id.
   Result<std::vector<Group>> read_all(sql::Connection& db);
 
-  // Read now, whatever the case of the name. kNotFound: there is no such group.
+  // Reads a group, case-insensitive. Error: kNotFound.
   Result<Group> find(sql::Connection& db, const std::string& name);
 
-  // The group of this name, made with its table if there is none. Safe to repeat after a crash
-  // between table and row. Requires: no transaction (on MySQL making a table commits).
+  // Returns the group with this name; creates it with its table if it does not exist. Can be
+  // repeated after a crash between table and row. Requires: no transaction (on MySQL, creating a
+  // table commits).
   Result<Group> make(sql::Connection& db, const std::string& name, WallTime now);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using sql::Value;
 
-// SQLite's begin() has taken the only write lock there is.
+// SQLite's begin() has taken the only write lock.
 constexpr std::string_view kSelectLane =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ?";
 constexpr std::string_view kLockLane =
@@ -37,12 +37,12 @@ constexpr std::string_view kToPart =
 constexpr std::string_view kAfterTask =
     " WHERE group_id = ? AND task_id > ? ORDER BY task_id LIMIT 10000";
 constexpr std::string_view kTasksToPart = " SET group_id = ? WHERE group_id = ? AND task_id IN ";
-// All with a group and a bucket.
+// All tables with a group and a bucket.
 constexpr std::string_view kSharedTables[] = {"lts_cron_job_queue", "lts_repeat_job_queue",
                                               kDelayedTable, kExecutingTable};
 constexpr int kTries = 5;
 
-// These have no bucket, for whoever looks for one knows its task id.
+// These tables have no bucket, because readers know the task id.
 Status move_task_ids(sql::Connection& db, std::string_view table, const SplitPlan& plan) {
   std::string after;
   while (true) {
@@ -96,7 +96,7 @@ Status move_inbox(sql::Connection& db, const SplitPlan& plan) {
   return {};
 }
 
-// kDenied: it was fenced.
+// Error: kDenied if it was fenced.
 Status prove(sql::Connection& db, const StoreSession& session, std::string_view select) {
   bool is_ours = false;
   CARILLON_TRY(db.query(select, SqlValues{value_of(session.session), Value::of(session.lane)},
@@ -135,15 +135,15 @@ Result<Group> split_group(sql::Connection& db, GroupCatalog& groups, const Store
     CARILLON_TRY(db.query(kCountExecutors, SqlValues{value_of(plan.whole.id)},
                           [&](const sql::Row& row) { executors = row.integer(0); }));
     if (executors > 0) return executors_error(plan.whole);
-    // Before the transaction, which they would end. Those of a split that failed are taken again.
+    // Before the transaction, which creating tables would end. Tables of a failed split are reused.
     for (const NewPart& part : plan.parts) {
       CARILLON_TRY(
           db.run_script(for_group_table(group_table_script(db.dialect()), part.group.table)));
     }
     const Status written = write(db, session, plan);
     if (written.ok()) return plan.whole;
-    (void)db.rollback();  // Else it is with the connection.
-    // Another job tracker may have made a group meanwhile, with one of the numbers.
+    (void)db.rollback();  // Otherwise the connection is closed.
+    // Another job tracker may have created a group with one of the numbers.
     const bool may_be_taken = written.error().code == ErrorCode::kInvalidArgument;
     if (!may_be_taken || tries == kTries) return written.error();
   }

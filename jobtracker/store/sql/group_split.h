@@ -9,10 +9,10 @@
 
 namespace carillon::jobtracker {
 
-// Makes the parts of a node group and gives each its rows, in one transaction; the group itself
-// comes back. All partitions of the parts are `owned` by the session.
+// Creates the partitions of a node group and moves their rows, in one transaction. Returns the
+// group itself. All partitions are `owned` by the session.
 //
-// kDenied: the session was fenced; others as of plan_split().
+// Errors: kDenied if the session was fenced; others see plan_split().
 Result<Group> split_group(sql::Connection& db, GroupCatalog& groups, const StoreSession& session,
                           const Partitions& owned, const GroupSplit& split, WallTime now);
 

@@ -11,27 +11,25 @@
 #include "jobtracker/store/sql/sql_reads.h"
 #include "jobtracker/store/sql/sql_rows.h"
 
-// What has ended. What the index has of the log is looked up there; the rest, which is newer, is
-// read backwards in pieces.
+// Reads of ended jobs. Indexed rows are looked up; newer ones are read backwards in pieces.
 namespace carillon::jobtracker {
 namespace {
 
 using sql::Value;
 
-constexpr std::int64_t kFirstLogRows = 2'000;  // log rows looked at by one statement
+constexpr std::int64_t kFirstLogRows = 2'000;  // log rows read by one statement
 constexpr std::int64_t kLogRowsMax = 32'000;
-// One question looks at so many rows: others wait meanwhile.
+// Most rows per query, because others wait meanwhile.
 constexpr std::int64_t kLookedAtMax = 200'000;
-constexpr std::int64_t kKeysLeast = 32;  // asked for in a slice
+constexpr std::int64_t kKeysLeast = 32;  // requested per slice
 constexpr std::int64_t kKeysMost = 400;
-// Slices that one statement looks in. Of a rare task most have nothing.
+// Slices per statement. For a rare task most have no entry.
 constexpr std::size_t kSlicesAtOnce = 16;
-// With more ranges than this in one statement, MariaDB and MySQL may prefer to read the whole
-// table.
+// With more ranges in one statement, MariaDB and MySQL may prefer to read the whole table.
 constexpr std::size_t kRangesMax = 180;
 
 constexpr std::string_view kAndTask = " AND task_id = ?";
-// Texts compare there without regard to blanks at their end.
+// Text comparison ignores trailing spaces there.
 constexpr std::string_view kAndTaskMysql = " AND CAST(task_id AS BINARY) = ?";
 constexpr std::string_view kAndJob = " AND job_id = ?";
 constexpr std::string_view kSelectLogBounds =
@@ -53,7 +51,7 @@ std::string list_of(std::size_t count) {
 
 Value of_state(LogState state) { return Value::of(static_cast<std::int64_t>(state)); }
 
-// Searches the log for one question.
+// Searches the log for one query.
 class HistorySearch {
  public:
   HistorySearch(sql::Connection& db, const ListHistory& ask)
@@ -112,8 +110,8 @@ class HistorySearch {
                      values, [&](const sql::Row& row) { answer_.entries.push_back(log_of(row)); });
   }
 
-  // The log has no order but that of its ids, which is that of time. Job and log ids come from one
-  // growing source, so a job's rows are all above its id.
+  // The log is ordered only by its ids, which is time order. Job and log ids come from one growing
+  // source, so a job's rows are all above its id.
   Status search_backwards(std::int64_t floor) {
     floor = std::max(floor, ask_.job_id.value);
     for (std::int64_t piece = kFirstLogRows; !is_over(); piece = std::min(2 * piece, kLogRowsMax)) {
@@ -128,7 +126,7 @@ class HistorySearch {
                                rows = row.integer(2);
                              }));
       if (rows == 0) return {};
-      // Results may come late, but not so late that a whole piece is older than a row before it.
+      // Results may be late, but never so late that a whole piece is older than an earlier row.
       if (newest < ask_.since) {
         is_over_ = true;
         return {};
@@ -141,7 +139,7 @@ class HistorySearch {
     return {};
   }
 
-  // Takes the newest slices that may have something, at most so many.
+  // Takes the newest slices that may have matches, up to a limit.
   std::vector<LogSlice> take_slices(std::size_t most) {
     std::vector<LogSlice> some;
     while (!slices_.empty() && some.size() < most) {
@@ -166,7 +164,7 @@ class HistorySearch {
       std::int64_t last = 0;
       const auto full = CARILLON_TRY(read_keys(slices, key, most, ids, last));
       CARILLON_TRY(select_rows(ids));
-      // The slice has more, and those that are older come after it.
+      // The slice has more, and older ones follow.
       for (std::size_t i = slices.size(); full && i > *full; --i) slices_.push_back(slices[i - 1]);
       before_ = full ? last : slices.back().first_id;
       width = ids.empty() ? std::min(4 * width, kSlicesAtOnce) : 1;
@@ -175,8 +173,8 @@ class HistorySearch {
     return {};
   }
 
-  // The ids of rows with this key, the newest first, down to `last`. Which slice has more than
-  // `most`, so that it and all after it were left out; none: all were read.
+  // The ids of rows with this key, newest first, down to `last`. Returns the slice with more than
+  // `most` rows: it and all later ones were left out; none: all were read.
   Result<std::optional<std::size_t>> read_keys(const std::vector<LogSlice>& slices,
                                                std::int64_t key, std::int64_t most, SqlValues& ids,
                                                std::int64_t& last) {
@@ -235,7 +233,7 @@ class HistorySearch {
     return {};
   }
 
-  // Ranges of rows, of which some are of the groups and states that are asked for.
+  // Ranges of rows, some of which have the requested groups and states.
   using Piece = std::pair<std::int64_t, std::int64_t>;
   Result<std::vector<Piece>> read_pieces(const std::vector<LogSlice>& slices) {
     std::vector<LogState> states = ask_.states;
@@ -263,8 +261,8 @@ class HistorySearch {
   const ListHistory& ask_;
   std::string filter_{};
   SqlValues filter_values_{};
-  std::vector<LogSlice> slices_{};  // that were not looked in, the oldest first
-  std::int64_t before_;             // all rows from this one on were looked at
+  std::vector<LogSlice> slices_{};  // not searched yet, oldest first
+  std::int64_t before_;             // all rows from this one on were checked
   std::int64_t looked_at_ = 0;
   bool is_over_ = false;
   HistoryAnswer answer_{};

@@ -22,13 +22,13 @@ constexpr std::string_view kSelectNewestSlice =
     "ORDER BY slice DESC LIMIT 1";
 constexpr std::string_view kSelectOldestSlices =
     "SELECT slice, last_id FROM lts_log_slice ORDER BY slice LIMIT 2";
-// One job tracker at a time adds to the index.
+// One job tracker at a time extends the index.
 constexpr std::string_view kLockSlice = " FOR UPDATE";
 constexpr std::string_view kReplaceSlice =
     "REPLACE INTO lts_log_slice (slice, first_id, last_id, log_rows, newest_us) "
     "VALUES (?, ?, ?, ?, ?)";
 constexpr std::string_view kDeleteSlice = "DELETE FROM lts_log_slice WHERE slice = ?";
-// Of all sessions that may still add rows; a beat adds none.
+// Over all sessions that may still add rows; a heartbeat adds none.
 constexpr std::string_view kSelectSettled =
     "SELECT MIN(log_settled) FROM lts_tracker WHERE ended = 0 AND lane >= 0";
 constexpr std::string_view kSelectLast =
@@ -61,8 +61,7 @@ LogSlice slice_of(const sql::Row& row) {
           .newest = wall_time(row.integer(4))};
 }
 
-// What is to be added to a slice, in the order of the tables' keys, so that each page of them is
-// written once.
+// The additions to a slice, in the order of the tables' keys, so that each page is written once.
 class Additions {
  public:
   Additions(std::int64_t slice, std::size_t rows) : slice_(slice), rows_(rows) {
@@ -129,7 +128,7 @@ Result<std::optional<std::int64_t>> find_number(sql::Connection& db, std::string
 }
 
 Status index_log(sql::Connection& db, const IndexLog& index, Outcome& outcome) {
-  // Before the rows: what is settled by then is there.
+  // Before the rows: all settled rows exist by then.
   const auto settled = CARILLON_TRY(find_number(db, kSelectSettled, {}));
   LogSlice slice;
   const bool is_shared = db.dialect() == sql::Dialect::kMysql;
@@ -169,7 +168,7 @@ Result<std::vector<LogSlice>> read_log_slices(sql::Connection& db) {
   return slices;
 }
 
-// FNV-1a of 64 bits, folded: half as large, and two of a slice are seldom the same.
+// FNV-1a of 64 bits, folded: half as large, and collisions within a slice are rare.
 std::int64_t log_key_of(std::string_view task_id) {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char c : task_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;

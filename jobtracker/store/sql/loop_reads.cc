@@ -7,7 +7,7 @@
 #include "jobtracker/store/sql/waiting_groups.h"
 #include "jobtracker/store/sql/waiting_scan.h"
 
-// What the loop asks.
+// The reads for the loop.
 namespace carillon::jobtracker {
 namespace {
 
@@ -92,7 +92,7 @@ Result<ReadAnswer> SqlReads::read(const ReadUpcoming& ask) {
     if (earliest > through) return true;
     CARILLON_TRY(scan.read(priority, ask.after_time, ask.after_id, through, ask.limit, jobs));
     if (size_of(jobs) <= ask.limit) return true;
-    // The best of all priorities so far; what is later than their last need not be read.
+    // The best rows over all priorities; rows later than the last one need not be read.
     std::sort(jobs.begin(), jobs.end(), by_time);
     jobs.resize(static_cast<std::size_t>(ask.limit));
     if (!jobs.empty()) through = std::min(through, due_time(jobs.back()));
@@ -234,7 +234,7 @@ Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-// The newest of both tables.
+// The newest rows of both tables.
 Result<ReadAnswer> SqlReads::read_untried(const ReadOccurrences& ask, std::string_view table) {
   JobsAnswer answer;
   const SqlValues parameters{value_of(ask.definition), value_of(*ask.untried_before),
@@ -291,11 +291,11 @@ Result<ReadAnswer> SqlReads::read(const FindGroup& ask) {
 }
 
 Result<ReadAnswer> SqlReads::read(const SplitGroup&) {
-  return Error{ErrorCode::kInvalidArgument, "a read-only store splits no groups"};
+  return Error{ErrorCode::kInvalidArgument, "a read-only store cannot split groups"};
 }
 
 Result<ReadAnswer> SqlReads::read(const MakeGroup&) {
-  return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
+  return Error{ErrorCode::kInvalidArgument, "a read-only store cannot create groups"};
 }
 
 }  // namespace carillon::jobtracker

@@ -11,36 +11,36 @@
 namespace carillon::jobtracker {
 namespace {
 
-// One job tracker at a time makes tables and takes over. The server lets go of it with the
-// connection, however that ends.
+// One job tracker at a time creates tables and takes over. The server releases the lock with the
+// connection.
 constexpr std::string_view kTakeTurn =
     "SELECT GET_LOCK(CONCAT('carillon.', MD5(DATABASE())), 1) AS taken";
 constexpr std::string_view kGiveTurn =
     "SELECT RELEASE_LOCK(CONCAT('carillon.', MD5(DATABASE()))) AS given";
 
-// Likewise for one that is not heard of any more.
+// The same for a job tracker that does not respond any more.
 constexpr std::string_view kBoundSilence = "SET SESSION wait_timeout = 30";
 constexpr std::string_view kSaySomething = "SELECT 1";
 constexpr Duration kSayPeriod = std::chrono::seconds{10};
 
-// No row is larger than a message, and a row goes to the server in one piece.
+// A row is never larger than a message, and is sent to the server in one piece.
 constexpr std::string_view kAskPacket = "SELECT @@max_allowed_packet";
 constexpr std::int64_t kPacketMin = 4 * 1024 * 1024;
 
-// Who finds that another one has the turn for so long says so.
+// After this wait for the lock, an error names it.
 constexpr Duration kTurnMax = std::chrono::seconds{5};
 
-// A beat that takes long is none.
+// A slow heartbeat is useless.
 constexpr sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
                                    .read_timeout = std::chrono::seconds{3},
                                    .write_timeout = std::chrono::seconds{3},
                                    .lock_wait = std::chrono::seconds{1}};
 
-// Of a large store an index is built for minutes.
+// Building an index of a large store takes minutes.
 constexpr sql::MysqlOptions kPatient{.read_timeout = std::chrono::hours{24}};
 
-// With another host to go to. A Galera cluster takes up to 7 s to expel a node that is gone, and
-// commits on the other nodes wait for that.
+// With another host available. A Galera cluster takes up to 7 s to expel a dead node, and commits
+// on the other nodes wait for that.
 constexpr std::chrono::seconds kStallMax{10};
 
 Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url,
@@ -56,14 +56,14 @@ Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url) {
   return connect(url, options);
 }
 
-// Whoever stood still while it migrates, and has lost its turn by that, has lost this one too.
+// A job tracker that stalls while it migrates, and so loses the lock, loses this connection too.
 Result<std::unique_ptr<sql::Connection>> connect_to_migrate(const sql::MysqlUrl& url) {
   auto connection = CARILLON_TRY(connect(url, kPatient));
   CARILLON_TRY(connection->run_script(std::string{kBoundSilence}));
   return connection;
 }
 
-// Where locks have no names, on some clusters, nobody finds the connection: that is all.
+// Clusters without named locks cannot find the connection; the error is ignored.
 Result<std::unique_ptr<sql::Connection>> connect_lane(const sql::MysqlUrl& url,
                                                       const StoreSession& session) {
   auto connection = CARILLON_TRY(connect(url));
@@ -71,15 +71,13 @@ Result<std::unique_ptr<sql::Connection>> connect_lane(const sql::MysqlUrl& url,
   return connection;
 }
 
-// A database on which the session before works and that cannot be reached now is away, whatever the
-// reason.
+// The previous session used this database, so any failure to connect counts as unreachable.
 Error for_joining(const Joining& joining, Error error) {
   if (joining.before) error.code = ErrorCode::kUnavailable;
   return error;
 }
 
-// Has its turn for as long as it likes, if it lives: of a large store an index is built for
-// minutes.
+// Keeps the lock while this process is alive: building an index of a large store takes minutes.
 Result<std::unique_ptr<Chore>> keep_turn(sql::Connection& watcher) {
   return Chore::start("turn", [&watcher] {
     (void)watcher.query(kSaySomething, {}, [](const sql::Row&) {});
@@ -160,15 +158,15 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
     }
     Result<OpenedStore> opened =
         Error{ErrorCode::kConflict,
-              "store " + options.name + " is being opened by another job tracker: try again"};
+              "store " + options.name + " is being opened by another job tracker (try again)"};
     if (CARILLON_TRY(ask_flag(*watcher, kTakeTurn))) {
       std::unique_ptr<Chore> keeping;
       if (migrates) keeping = CARILLON_TRY(keep_turn(*watcher));
       opened = SqlStore::open(connect_again, options, clock, log);
       keeping.reset();
-      // If this fails, closing the connection gives the turn away.
+      // If this fails, closing the connection releases the lock.
       (void)ask_flag(*watcher, kGiveTurn);
-      // Who has a place fences nobody the second time.
+      // A session that has partitions fences no others in the second try.
       if (joining.before) options.plan.silent.emplace();
     }
     const bool was_outrun = !opened.ok() && opened.error().code == ErrorCode::kConflict;
@@ -179,7 +177,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
       return Error{ErrorCode::kUnavailable,
                    "another job tracker has been opening " + options.name + " for longer than " +
                        format_duration(kTurnMax) +
-                       ": it makes or migrates its tables, or stands still"};
+                       "(it creates or migrates the tables, or has stalled)"};
     }
   }
 }

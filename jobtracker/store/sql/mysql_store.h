@@ -9,49 +9,47 @@
 
 namespace carillon::jobtracker {
 
-// As which job tracker the store is opened, among others that work on it.
+// How a job tracker opens a shared store.
 struct Joining {
-  std::string address{};        // where others reach it
-  Duration silence = kSilence;  // of others, after which it takes them for dead
-  SessionId before{};           // its own session before; 0: the process has just started
-  // Only with a session before. A new process takes what nobody owns.
+  std::string address{};        // address for other job trackers
+  Duration silence = kSilence;  // after which other job trackers count as dead
+  SessionId before{};  // the previous session of the process; 0: the process has just started
+  // Only with a previous session. A new process takes free partitions.
   Partitions wanted = all_partitions();
-  std::vector<SessionBeat> silent{};  // to be fenced
+  std::vector<SessionBeat> silent{};  // to fence
 };
 
-// To open the store with, made ahead: that takes longer than the rest.
+// Connections for opening a store, made in advance because that is slow.
 struct MysqlConnections {
   std::unique_ptr<sql::Connection> watcher{};
   std::unique_ptr<sql::Connection> lane{};
 };
 
-// As open_mysql_store().
+// See open_mysql_store().
 Result<MysqlConnections> connect_mysql_store(const std::string& url, const StoreSession& session);
 
-// Opens the store in a MariaDB or MySQL database, "mysql://user:password@host:port/database"; its
-// tables are made if they are not there. Other job trackers may work on it; their partitions are
-// theirs. But while the tables are of an older version, this one stands by until all of them have
-// ended or are silent.
+// Opens the store in a MariaDB or MySQL database, "mysql://user:password@host:port/database";
+// creates missing tables. Other job trackers may use it and keep their partitions. While the tables
+// have an older version, this one stands by until all others have ended or are silent.
 //
-// kConflict: `stand_by` ended the wait. kUnavailable: the server does not answer. kDenied: wrong
-// user or password. kInvalidArgument: a wrong URL, no such database, or a newer schema.
-// `connections`: of that session, or none. `clock` and `log` must outlive the store.
+// Errors: kConflict if `stand_by` ended the wait. kUnavailable if the server does not answer.
+// kDenied for a wrong user or password. kInvalidArgument for a wrong URL, a missing database, or a
+// newer schema. `connections`: of that session, or none. `clock` and `log` must outlive the store.
 Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::string& url,
                                      const StoreSession& session, const DescribeSpec& describe,
                                      const Joining& joining, const StandBy& stand_by,
                                      const Clock& clock, const Logger& log);
 
-// The beat of a session that has opened the store, and its look at the others.
-// Thread: one of its own.
+// The heartbeat of a session, and its look at the others. Thread: its own.
 class MysqlBeat {
  public:
-  // Connects when it is raised first, and again after the connection was lost.
+  // Connects at the first heartbeat, and again after a lost connection.
   static Result<std::unique_ptr<MysqlBeat>> open(const std::string& url, SessionId session);
 
-  // Each kBeat; `yields`: it is about to let go of partitions. kDenied: the session was fenced, or
-  // has ended.
+  // Call every kBeat. `yields`: it is about to give up partitions. Error: kDenied if the session
+  // was fenced or has ended.
   Status run_once(bool yields);
-  // At the others, with the groups of higher numbers.
+  // State of the others, and groups with higher numbers.
   Result<ClusterView> look(const Clock& clock, GroupId groups_after);
 
  private:
@@ -64,7 +62,7 @@ class MysqlBeat {
   std::unique_ptr<sql::Connection> connection_{};
 };
 
-// For a query thread. The connection is opened by the first question.
+// For a query thread. Connects at the first query.
 Result<std::unique_ptr<ReadOnlyStore>> open_mysql_reader(const std::string& url);
 
 }  // namespace carillon::jobtracker

@@ -8,8 +8,8 @@
 #include "jobtracker/store/sql/sql_rows.h"
 #include "jobtracker/store/sql/waiting_groups.h"
 
-// What people ask. Every statement is short, so that none keeps the log of a SQLite database from
-// being reused, and reads along a key.
+// The reads for clients. Each statement is short, so that it does not block the reuse of a SQLite
+// database's log, and reads along a key.
 namespace carillon::jobtracker {
 namespace {
 
@@ -44,7 +44,7 @@ constexpr std::string_view kCountDelayed =
     "SELECT group_id, COUNT(*) FROM (SELECT group_id FROM lts_delayed_job_queue LIMIT ?) AS some "
     "GROUP BY group_id";
 
-// A condition that rows are of one of the groups; none: of any.
+// A condition for rows of these groups; empty: all groups.
 std::string and_group_in(const std::vector<GroupId>& groups) {
   if (groups.empty()) return {};
   std::string sql = " AND group_id IN (?";
@@ -119,7 +119,7 @@ Result<std::vector<DefinitionId>> SqlReads::definition_ids(const ListDefinitions
   return ids;
 }
 
-// Their ids first: in the order of both tables no spec is read that is not of the page.
+// First their ids: no spec of another page is read, in the order of both tables.
 Result<ReadAnswer> SqlReads::read(const ListDefinitions& ask) {
   const auto ids = CARILLON_TRY(definition_ids(ask));
   DefinitionsAnswer answer;
@@ -127,7 +127,7 @@ Result<ReadAnswer> SqlReads::read(const ListDefinitions& ask) {
   SqlValues keys;
   for (const DefinitionId id : ids) keys.push_back(value_of(id));
   CARILLON_TRY(in_lists(keys, [&](std::string_view list, std::span<const Value> chunk) {
-    // One statement, which misses none that moves from one table to the other just then.
+    // One statement, so that a definition that moves between the tables is not missed.
     const std::string sql =
         joined({"SELECT ", kDefinitionColumns, " FROM ", kCronTable, " WHERE definition_id IN ",
                 list, " UNION ALL SELECT ", kDefinitionColumns, " FROM ", kRepeatTable,
@@ -165,7 +165,7 @@ Result<ReadAnswer> SqlReads::read(const ListOutput& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-// Of one table.
+// For one table.
 Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, WallTime now, std::int64_t rows_max) {
   CountAnswer::PerGroup counted{.group = group};
   const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
@@ -176,7 +176,7 @@ Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, WallTime now, std::
                            if (counted.due > 0) counted.due_since = wall_time(row.integer(2));
                          }));
   if (counted.waiting < rows_max) return counted;
-  // There are more, and those that are due may be among them.
+  // There are more rows, and due ones may be among them.
   CARILLON_TRY(db_.query(joined({kCountTimes, table, kFirstDueTimes}),
                          SqlValues{value_of(now), value_of(now), Value::of(rows_max)},
                          [&](const sql::Row& row) {

@@ -1,6 +1,6 @@
 #include "jobtracker/store/sql/sql_reads.h"
 
-// What the loop asks of the push side.
+// The loop's reads of the push tables.
 namespace carillon::jobtracker {
 namespace {
 

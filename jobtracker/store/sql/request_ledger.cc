@@ -18,8 +18,7 @@ constexpr std::string_view kSelectSequences = "SELECT slot, sequence FROM lts_cl
 constexpr std::string_view kOfSlots = "WHERE slot IN ";
 constexpr std::string_view kSelectAnswer =
     "SELECT answer, outcomes FROM lts_client WHERE slot = ? AND sequence = ?";
-// Two job trackers may be answering a request at the same time. A scan would lock what is of
-// others.
+// Two job trackers may answer a request concurrently. A scan would lock rows of others.
 constexpr std::string_view kByKey = "FORCE INDEX (PRIMARY) ";
 constexpr std::string_view kLocked = " FOR UPDATE";
 constexpr std::string_view kAddAnswers =
@@ -54,7 +53,7 @@ Result<UsedSlots> look_up_requests(sql::Connection& db, const Batch& batch, Comm
     slots.push_back(Value::of(slot_key(request)));
   }
   std::unordered_map<std::int64_t, std::int64_t>
-      newest;  // sequence of a slot, stored or given here
+      newest;  // sequence of a slot, stored or assigned here
   const bool locks = db.dialect() == sql::Dialect::kMysql;
   CARILLON_TRY(in_lists(slots, [&](std::string_view list, std::span<const Value> chunk) {
     return db.query(

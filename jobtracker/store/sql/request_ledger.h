@@ -6,20 +6,20 @@
 #include "jobtracker/store/batch.h"
 #include "shared/sql/sql_connection.h"
 
-// Numbered requests and their answers, in lts_client: one row for each slot of a client.
+// Numbered requests and their answers in lts_client: one row for each slot of a client.
 //
-// A client without an answer asks another job tracker, so that two may be about the same request.
-// The first of them to store its answer has answered it.
+// A client without an answer asks another job tracker, so two may process the same request. The
+// first stored answer wins.
 namespace carillon::jobtracker {
 
 using UsedSlots = std::unordered_set<std::int64_t>;
 
-// Fills committed.requests, and marks the operations of requests that were answered before. Which
-// of their slots have a row: nobody else writes those before this transaction ends.
+// Fills committed.requests, and marks the operations of requests that were answered before. Returns
+// which of their slots have a row: no other transaction writes those before this one ends.
 Result<UsedSlots> look_up_requests(sql::Connection& db, const Batch& batch, Committed& committed);
 
-// Stores the answers and outcomes of the new ones. kConflict: another job tracker has answered one
-// of them since they were looked up. Requires: committed.outcomes are final.
+// Stores the answers and outcomes of the new requests. Error: kConflict if another job tracker has
+// answered one since the look-up. Requires: committed.outcomes are final.
 Status store_requests(sql::Connection& db, const Batch& batch, const Committed& committed,
                       UsedSlots used);
 

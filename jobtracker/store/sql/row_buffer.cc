@@ -109,7 +109,7 @@ Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups, WaitingGroups
   return insert(db, kExecutingTable, kExecutingColumns, kExecutingWidth, executing_);
 }
 
-// In lists of few lengths, so that few statements are prepared: rows of no ends fill them up.
+// In lists of few different lengths, so that few statements are prepared: zero rows fill them up.
 Status RowBuffer::flush_counts(sql::Connection& db) {
   constexpr std::size_t kRowsMax = 64;
   const std::string_view add =

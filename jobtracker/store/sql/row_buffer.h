@@ -13,24 +13,24 @@
 
 namespace carillon::jobtracker {
 
-// Puts a stored spec's schedule into words; the program knows how specs are encoded.
+// Describes the schedule of a stored spec as text; the program knows the encoding of specs.
 using DescribeSpec = std::function<ScheduleText(std::string_view spec)>;
 
-// Rows that a batch is going to insert, gathered by table so that each table takes one statement,
-// and the task ids that it frees. Keeps its memory from batch to batch.
+// Collects the rows that a batch inserts, by table, so that each table needs one statement, and the
+// task ids that it frees. Reuses its memory.
 //
-// The rows given must stay where they are until they are flushed.
+// Added rows must stay in place until the flush.
 //
 // Thread: its store's.
 class RowBuffer {
  public:
-  // Forgets everything, as at the start of a batch.
+  // Clears everything, at the start of a batch.
   void clear();
 
-  void add_waiting(const WaitingJob& job);  // of job.group, which must exist
+  void add_waiting(const WaitingJob& job);  // into the table of job.group, which must exist
   void add_executing(const ExecutingJob& job);
   void add_definition(const Definition& definition, const DescribeSpec& describe);
-  // The task id of a job stands beside it: in a table of its own for delayed ones.
+  // The task id of a job in its lookup table; delayed jobs have a separate one.
   void add_key(sql::Dialect dialect, const WaitingJob& job);
   void add_key(sql::Dialect dialect, const Definition& definition);
   void free_key(sql::Dialect dialect, const WaitingJob& job);
@@ -38,15 +38,15 @@ class RowBuffer {
                 bool delayed);
   void add_log(const LogEntry& entry);
 
-  // A text or row that must stay until the flush.
+  // Keeps a text or row until the flush.
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
   const LogEntry& keep(LogEntry entry) { return kept_log_.emplace_back(std::move(entry)); }
 
-  // Frees the keys, then inserts everything but log rows, and what is made of them: feedback,
+  // Frees the keys, then inserts everything except log rows and what derives from them: feedback,
   // alarms and counts.
   Status flush(sql::Connection& db, GroupCatalog& groups, WaitingGroups& waiting_groups);
   Status flush_log(sql::Connection& db);
-  // Only the feedback.
+  // Inserts only the feedback.
   Status flush_feedback(sql::Connection& db);
 
  private:
@@ -67,7 +67,7 @@ class RowBuffer {
   SqlValues log_{};
   SqlValues feedback_{};
   SqlValues alarms_{};
-  // Ends by group, slot, state and finality.
+  // Numbers of ends by group, slot, state and finality.
   std::map<std::tuple<GroupId, WallTime, LogState, bool>, std::int64_t> counts_{};
   std::deque<std::string> kept_{};
   std::deque<LogEntry> kept_log_{};

@@ -15,14 +15,14 @@ constexpr std::string_view kSqliteHasSchema =
 constexpr std::string_view kMysqlHasSchema =
     "SELECT COUNT(*) FROM information_schema.tables "
     "WHERE table_schema = DATABASE() AND table_name = 'lts_schema'";
-// Tables that LTS makes at its start, and Carillon never.
+// Tables that LTS creates at its start, and Carillon never.
 constexpr std::string_view kSqliteHasLts =
     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' "
     "AND name IN ('lts_suspend_job_queue', 'lts_node_group_store', 'lts_job_log_po')";
 constexpr std::string_view kMysqlHasLts =
     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() "
     "AND table_name IN ('lts_suspend_job_queue', 'lts_node_group_store', 'lts_job_log_po')";
-// Also of a group that a crash kept from being recorded: its table is taken into use later.
+// Includes the table of a group that a crash kept from being recorded: it is used later.
 constexpr std::string_view kSqliteTables = "SELECT name FROM sqlite_master WHERE type = 'table'";
 constexpr std::string_view kMysqlTables =
     "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
@@ -41,13 +41,14 @@ Result<int> read_version(sql::Connection& db, const std::string& name) {
   const bool is_mysql = db.dialect() == sql::Dialect::kMysql;
   const auto tables = CARILLON_TRY(read_number(db, is_mysql ? kMysqlHasSchema : kSqliteHasSchema));
   if (tables > 0) return static_cast<int>(CARILLON_TRY(read_number(db, kSelectVersion)));
-  // Some have the names of ours, and other columns.
+  // Some tables have the same names as ours, with other columns.
   const auto of_lts = CARILLON_TRY(read_number(db, is_mysql ? kMysqlHasLts : kSqliteHasLts));
   if (of_lts == 0) return 0;
-  return Error{ErrorCode::kInvalidArgument,
-               "store " + name +
-                   " is a database of LTS (light-task-scheduler), which is left as it is: name one "
-                   "for the job tracker alone, and take the jobs over with 'jobclient import lts'"};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "store " + name +
+          " is a database of LTS (light-task-scheduler) and was not changed (name a database for "
+          "the job tracker alone, and import the jobs with 'jobclient import lts')"};
 }
 
 Result<std::vector<std::string>> read_group_tables(sql::Connection& db) {
@@ -63,8 +64,8 @@ bool says(const Error& error, std::string_view text) {
   return error.message.find(text) != std::string::npos;
 }
 
-// On MySQL each statement is for good, and a script that was interrupted begins again: a column or
-// a key may be there by then.
+// On MySQL each statement commits, and an interrupted script starts again: a column or a key may
+// exist already.
 Status run_once(sql::Connection& db, std::string_view statement) {
   Status done = db.run_script(statement);
   const bool is_there = !done.ok() && (says(done.error(), "Duplicate column name") ||
@@ -98,7 +99,8 @@ Status record_on_mysql(sql::Connection& db, int version, WallTime now) {
   return is_there ? Status{} : done;
 }
 
-// On nodes of a cluster several job trackers may migrate at a time, and their statements conflict.
+// On nodes of a cluster several job trackers may migrate concurrently, and their statements
+// conflict.
 Status apply_on_mysql(sql::Connection& db, const Migration& migration, WallTime now) {
   for (int tries = 1;; ++tries) {
     Status done = run(db, migration.script);

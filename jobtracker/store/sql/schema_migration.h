@@ -6,22 +6,21 @@
 
 namespace carillon::jobtracker {
 
-// The version of the tables that this program knows.
+// The schema version of this program.
 int known_schema(const sql::Connection& db);
 
-// Of those that are there; 0: none are.
+// The schema version of the database; 0: it has no tables.
 //
-// kInvalidArgument: they are newer than this program. `name` is of the store, for messages.
+// Error: kInvalidArgument if it is newer than this program. `name`: the store's, for messages.
 Result<int> read_schema(sql::Connection& db, const std::string& name);
 
-// Brings the tables to the version that this program knows: the missing migrations in order, each
-// recorded; a statement with {table} goes to every group's table. On SQLite each is one
-// transaction; on MySQL, where making a table commits, each can be repeated and is recorded last.
-// Tables that are not ours are left alone.
-// Returns the version that they have then.
+// Migrates the tables to the schema version of this program: applies the missing migrations in
+// order and records each. A statement with {table} is applied to each group's table. On SQLite each
+// migration is one transaction. On MySQL, where creating a table commits, each can be repeated and
+// is recorded last. Other tables are not changed. Returns the resulting version.
 //
-// Requires: nobody else migrates the same database now, or works on it: what an older program made
-// afterwards would be as before.
+// Requires: no other process migrates or uses the database: rows that an older program adds later
+// would not be migrated.
 Result<int> migrate_schema(sql::Connection& db, int found, const std::string& name, WallTime now);
 
 }  // namespace carillon::jobtracker

@@ -49,27 +49,28 @@ constexpr std::string_view kBeatOnce =
     "UPDATE lts_tracker SET batch = batch + 1, yields = ? WHERE session_id = ? AND lane = ? AND "
     "ended = 0";
 constexpr std::string_view kForUpdate = " FOR UPDATE";
-// Whoever locks a row of lts_tracker does so for a commit's time, or stands still.
+// A row of lts_tracker is locked during a commit, or by a stalled session.
 constexpr std::string_view kForUpdateNow = " FOR UPDATE NOWAIT";
-// The server lets go of a lock with the connection that took it.
+// The server releases a lock with its connection.
 constexpr std::string_view kMark = "SELECT GET_LOCK(?, 0) AS taken";
 constexpr std::string_view kMarked = "SELECT COALESCE(IS_USED_LOCK(?), 0) AS connection";
-// Some clusters and proxies answer 1 for a lock that is taken, whoever has it.
+// Some clusters and proxies answer 1 for a lock that any connection holds.
 constexpr std::string_view kIsOurs =
     "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND id > 1 "
     "AND id <> CONNECTION_ID() AND user = SUBSTRING_INDEX(USER(), '@', 1) AND db = DATABASE()";
 
 constexpr int kBeginTries = 3;
 
-// In that time who works is seen to.
+// A live session sends a heartbeat within this time.
 constexpr Duration kTwoBeats = 2 * kBeat;
 
-// Who is not heard of any more while it takes over holds locks that all others need, and nobody
-// knows its session yet, to end its connection: the server does, after as long as they wait.
+// A job tracker that dies during its start holds locks that all others need, and its session is not
+// known yet, so others cannot close its connection: the server does, after the same time that they
+// wait.
 constexpr std::string_view kBoundSilence = "SET SESSION wait_timeout = 5";
 constexpr std::string_view kAllowSilence = "SET SESSION wait_timeout = DEFAULT";
 
-// SQLite's begin() has taken the only write lock there is.
+// SQLite's begin() has taken the only write lock.
 std::string locking(const sql::Connection& db, std::string_view select, std::string_view lock) {
   return joined({select, db.dialect() == sql::Dialect::kMysql ? lock : ""});
 }
@@ -82,16 +83,16 @@ SessionBeat beat_of(const sql::Row& row) {
           .at = wall_time(row.integer(4))};
 }
 
-// One lock a lane on the whole server; session ids are drawn at random.
+// One lock per store connection on the whole server; session ids are random.
 std::string mark_of(SessionId session, std::int32_t lane) {
   return "carillon.lane." + std::to_string(session.value) + "." + std::to_string(lane);
 }
 
 Error in_use_error(const std::string& store_name, const SessionBeat* other) {
   if (other == nullptr) {
-    return {ErrorCode::kConflict, "store " + store_name +
-                                      " may be in use by another job tracker: it was not watched "
-                                      "for long enough"};
+    return {ErrorCode::kConflict,
+            "store " + store_name +
+                " may be in use by another job tracker, which was not observed for long enough"};
   }
   return {ErrorCode::kConflict, "store " + store_name + " is in use by job tracker '" +
                                     other->name + "' (session " +
@@ -121,7 +122,7 @@ Result<PartitionNotes> lock_partitions(sql::Connection& db) {
   return notes;
 }
 
-// False: one that goes has just written.
+// False: a session to remove has just written.
 Result<bool> lock_sessions(sql::Connection& db,
                            const std::map<SessionId, std::vector<SessionBeat>>& sessions,
                            std::string_view lock) {
@@ -134,13 +135,13 @@ Result<bool> lock_sessions(sql::Connection& db,
   return true;
 }
 
-// Nothing: the others are not as they were watched.
+// None: the others have changed since they were observed.
 Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSession& session,
                                               WallTime now, const SessionPlan& plan,
                                               std::string_view lock) {
   CARILLON_TRY(db.begin());
-  // First: this waits for the end of a beginning that is still alive on the server though its
-  // connection broke, ours or another's.
+  // First, because this waits for the end of a start that is still active on the server although
+  // its connection broke, ours or another's.
   const auto partitions = CARILLON_TRY(lock_partitions(db));
   const auto lanes = CARILLON_TRY(read_lanes(db));
   const auto planned = plan_beginning(lanes, partitions, session, plan);
@@ -256,10 +257,10 @@ Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& sess
     const bool waits = !plan.silent || attempt > 1;
     auto begun = try_begin(db, session, now, plan, waits ? kForUpdate : kForUpdateNow);
     if (begun.ok()) {
-      // The session may be stored by now. If this fails, its lane connects again, and that is all.
+      // The session may be stored by now. If this fails, its store connection reconnects.
       if (is_shared) (void)db.run_script(std::string{kAllowSilence});
       if (begun.value()) return *begun.value();
-      return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
+      return Error{ErrorCode::kConflict, "another job tracker has started on this store"};
     }
     const Error error = as_outrun(std::move(begun).error());
     const bool was_outrun = error.code == ErrorCode::kConflict;
@@ -285,7 +286,7 @@ Status end_connections(sql::Connection& db, const std::vector<SessionBeat>& sile
     bool is_ours = false;
     CARILLON_TRY(db.query(kIsOurs, SqlValues{Value::of(connection)},
                           [&](const sql::Row& row) { is_ours = row.integer(0) != 0; }));
-    // It may have gone by itself.
+    // It may have ended by itself.
     if (is_ours) (void)db.run_script("KILL " + std::to_string(connection));
   }
   return {};

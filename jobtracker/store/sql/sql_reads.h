@@ -9,22 +9,22 @@
 
 namespace carillon::jobtracker {
 
-// The questions of the store port, put to one connection. Those for the loop are in loop_reads.cc,
-// start_reads.cc and push_reads.cc, those for people in people_reads.cc.
+// The reads of the store interface, on one connection. loop_reads.cc, start_reads.cc and
+// push_reads.cc have those for the loop, people_reads.cc those for clients.
 //
-// Failures: kNotFound for a group that does not exist, else as the connection says.
+// Errors: kNotFound for a missing group, others from the connection.
 //
 // Thread: the connection's.
 class SqlReads {
  public:
-  // `owned`: what is read for the loop is of the groups of these partitions.
+  // `owned`: reads for the loop cover the groups of these partitions.
   SqlReads(sql::Connection& db, GroupCatalog& groups, Partitions owned = all_partitions())
       : db_(db), groups_(groups), owned_(owned) {}
 
   Result<ReadAnswer> answer(const Read& question);
 
  private:
-  Result<ReadAnswer> read(const ReadStart& ask);  // without what the session knows
+  Result<ReadAnswer> read(const ReadStart& ask);  // without the session's own data
   Result<ReadAnswer> read(const ReadClock& ask);  // what it shows, no more
   Result<ReadAnswer> read(const ReadDue& ask);
   Result<ReadAnswer> read(const ReadUpcoming& ask);
@@ -39,7 +39,7 @@ class SqlReads {
   Result<ReadAnswer> read(const ReadExecutorResults& ask);
   Result<ReadAnswer> read(const FindGroup& ask);
   Result<ReadAnswer> read(const MakeGroup& ask);
-  Result<ReadAnswer> read(const SplitGroup& ask);  // refused: it is no read
+  Result<ReadAnswer> read(const SplitGroup& ask);  // an error: it is not a read
   Result<ReadAnswer> read(const ListWaiting& ask);
   Result<ReadAnswer> read(const ListDefinitions& ask);
   Result<ReadAnswer> read(const ListExecuting& ask);
@@ -53,7 +53,7 @@ class SqlReads {
 
   Result<std::vector<WaitingJob>> due(GroupId group, WallTime now,
                                       const std::optional<HandOutKey>& after, std::int64_t limit);
-  // All rows of a table, in the order of its key.
+  // All rows of a table, in key order.
   template <class Row>
   Status read_all(std::string_view columns, std::string_view table, std::string_view key,
                   Row (*row_of)(const sql::Row&), std::vector<Row>& rows) {
@@ -69,7 +69,7 @@ class SqlReads {
                                                          const std::map<GroupId, SqlValues>& read);
   Status delayed_retries(std::vector<WaitingJob>& found);
   Result<FeedbackCounts> feedback_counts();
-  // Who holds a task id, in the group or (0) in all.
+  // The holders of a task id, in the group or (0) in all.
   Status each_holder(
       GroupId group, std::string_view task_id,
       const std::function<void(GroupId group, JobId job, DefinitionId definition)>& each);

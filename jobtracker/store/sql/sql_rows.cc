@@ -22,7 +22,7 @@ std::int32_t small(const Row& row, int column) {
 
 bool flag(const Row& row, int column) { return row.integer(column) != 0; }
 
-// The column `triggered`.
+// A value of the column `triggered`.
 constexpr std::int64_t kMakesUp = 2;
 Value triggered_of(const WaitingJob& job) {
   return Value::of(job.makes_up ? kMakesUp : std::int64_t{job.triggered});
@@ -82,7 +82,7 @@ void append_definition(SqlValues& values, const Definition& definition, std::str
 
 namespace {
 
-// How an attempt ended, as the log, the feedback and the alarms begin.
+// The common first columns of log, feedback and alarms.
 void append_end(SqlValues& values, const LogEntry& entry, std::string_view message) {
   values.insert(
       values.end(),
@@ -237,7 +237,7 @@ NodeRow node_of(const Row& row) {
           .alive = flag(row, 7)};
 }
 
-// One "kind job definition count;" an outcome, in decimal: readable in the table, small enough.
+// One "kind job definition count;" per outcome, in decimal: readable in the table, and small.
 ExecutorGroup executor_group_of(const Row& row) {
   return {.group = GroupId{small(row, 0)}, .token = text_at(row, 1)};
 }
@@ -309,8 +309,8 @@ Result<std::vector<Outcome>> decode_outcomes(std::string_view bytes) {
     const auto definition = number(' ');
     const auto count = number(';');
     if (!kind || !job || !definition || !count || *kind < 0 || *kind > 3) {
-      return Error{ErrorCode::kCorrupt, "lts_client holds outcomes that are none: '" +
-                                            std::string{bytes.substr(0, 80)} + "'"};
+      return Error{ErrorCode::kCorrupt,
+                   "lts_client has invalid outcomes: '" + std::string{bytes.substr(0, 80)} + "'"};
     }
     outcomes.push_back({.kind = static_cast<OutcomeKind>(*kind),
                         .existing_job = JobId{*job},

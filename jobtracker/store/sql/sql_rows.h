@@ -8,14 +8,14 @@
 #include "jobtracker/store/rows.h"
 #include "shared/sql/sql_connection.h"
 
-// The rows of the tables as SQL values: which columns they have, in which order. Pure functions.
+// The rows of the tables as SQL values: their columns in order. Pure functions.
 //
-// The values that append_... adds are views of the row given: it must outlive their use.
+// The values that append_... adds are views of the given row, which must outlive their use.
 namespace carillon::jobtracker {
 
 using SqlValues = std::vector<sql::Value>;
 
-// Columns of a group's table; the delayed and the executing table start with the same.
+// Columns of a group's table; the delayed and the executing table start with the same columns.
 inline constexpr std::string_view kWaitingColumns =
     "job_id, task_id, definition_id, version, kind, keyed, priority, trigger_time_us, attempt, "
     "failures, lost, triggered, forced, bucket, spec, moved_from_us";
@@ -82,12 +82,12 @@ inline constexpr std::string_view kFeedbackTable = "lts_feedback_queue";
 inline constexpr std::string_view kAlarmTable = "lts_alarm";
 inline constexpr std::string_view kDelayedTaskIdTable = "lts_delayed_task_id";
 
-// Where the definitions of a kind are kept.
+// The table of definitions of this kind.
 constexpr std::string_view definition_table(ScheduleKind kind) {
   return kind == ScheduleKind::kCron ? kCronTable : kRepeatTable;
 }
 
-// A definition's schedule in words, for those who read the tables.
+// A definition's schedule as text, for readers of the tables.
 struct ScheduleText {
   std::string schedule{};
   std::string tz{};
@@ -101,8 +101,8 @@ sql::Value value_of(Id<Tag, Number> id) {
 }
 WallTime wall_time(std::int64_t microseconds);
 
-// A task id as a key of lts_task_id: on MySQL its column is binary, because texts compare there
-// without regard to blanks at their end.
+// A task id as a key of lts_task_id. On MySQL its column is binary, because text comparison ignores
+// trailing spaces.
 sql::Value key_of_task(sql::Dialect dialect, std::string_view task_id);
 
 void append_waiting(SqlValues& values, const WaitingJob& job);
@@ -110,7 +110,7 @@ void append_delayed(SqlValues& values, const WaitingJob& job);
 void append_executing(SqlValues& values, const ExecutingJob& job);
 void append_definition(SqlValues& values, const Definition& definition, std::string_view schedule,
                        std::string_view tz);
-// `message` is what the log keeps of entry.message.
+// `message`: the stored form of entry.message.
 void append_log(SqlValues& values, const LogEntry& entry, std::string_view message);
 void append_feedback(SqlValues& values, const LogEntry& entry, std::string_view message);
 void append_alarm(SqlValues& values, const LogEntry& entry, const AlarmMark& mark,
@@ -118,7 +118,7 @@ void append_alarm(SqlValues& values, const LogEntry& entry, const AlarmMark& mar
 void append_output(SqlValues& values, const OutputRow& row);
 void append_node(SqlValues& values, const NodeRow& node);
 
-// Rows of SELECTs of the column lists above.
+// From rows of SELECTs with the column lists above.
 WaitingJob waiting_of(const sql::Row& row, GroupId group);
 WaitingJob delayed_of(const sql::Row& row);
 ExecutingJob executing_of(const sql::Row& row);
@@ -136,13 +136,13 @@ ExecutorResult executor_result_of(const sql::Row& row);
 
 // The outcomes of a request, as bytes for lts_client.
 std::string encode_outcomes(const Outcome* first, std::size_t count);
-// kCorrupt: these bytes are no outcomes.
+// Error: kCorrupt if the bytes are invalid.
 Result<std::vector<Outcome>> decode_outcomes(std::string_view bytes);
 
-// Texts joined; for statements whose table name is a checked one.
+// Concatenates texts; for statements with a checked table name.
 std::string joined(std::initializer_list<std::string_view> parts);
 
-// What MySQL says of a row whose key another one has.
+// MySQL's error for a duplicate key.
 bool is_duplicate_key(const Error& error);
 
 }  // namespace carillon::jobtracker

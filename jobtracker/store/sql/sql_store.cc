@@ -15,7 +15,7 @@ bool is_lost(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
 }
 
-// To the readers' caller every passing trouble is the same: ask again.
+// For readers all temporary errors are the same: ask again.
 Error for_reader(Error error) {
   if (error.code == ErrorCode::kConflict || error.code == ErrorCode::kTimeout) {
     error.code = ErrorCode::kUnavailable;
@@ -23,13 +23,13 @@ Error for_reader(Error error) {
   return error;
 }
 
-// Statements are given up after a while, and with them the connection.
+// Long statements are aborted with their connection.
 constexpr int kSplitsLostMax = 3;
 
 Error too_large_to_split(const GroupSplit& split) {
   return {ErrorCode::kLimit, "group '" + split.group +
-                                 "' could not be split, the connection was lost each time: check "
-                                 "the database, or split it when fewer jobs wait"};
+                                 "' could not be split: the connection was lost each time (check "
+                                 "the database, or split the group when fewer jobs wait)"};
 }
 
 }  // namespace
@@ -37,15 +37,15 @@ Error too_large_to_split(const GroupSplit& split) {
 Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& options,
                                    const Clock& clock, const Logger& log) {
   auto connection = CARILLON_TRY(connect());
-  // As long as the session before lives, nobody has migrated anything.
+  // While the previous session was alive, no other session migrated anything.
   const int found = options.plan.before ? known_schema(*connection)
                                         : CARILLON_TRY(read_schema(*connection, options.name));
   if (found != 0 && found != known_schema(*connection) && options.plan.silent) {
-    // Nothing is migrated below somebody who works.
+    // Nothing is migrated while another session is alive.
     const auto beats = CARILLON_TRY(read_beats(*connection, options.session));
     if (beats != *options.plan.silent) {
       return Error{ErrorCode::kConflict,
-                   "store " + options.name + ": another job tracker began to work meanwhile"};
+                   "store " + options.name + ": another job tracker has started on this store"};
     }
   }
   std::unique_ptr<sql::Connection> patient;
@@ -81,7 +81,7 @@ SqlStore::~SqlStore() {
   if (connection_ == nullptr) return;
   const auto status = end_session(*connection_, options_.session);
   if (!status.ok()) {
-    log_.warn("end of session not recorded", "store", options_.name, "reason",
+    log_.warn("cannot record the end of the session", "store", options_.name, "reason",
               status.error().message);
   }
 }
@@ -89,7 +89,7 @@ SqlStore::~SqlStore() {
 Result<sql::Connection*> SqlStore::connected() {
   if (connection_ == nullptr) {
     auto opened = connect_();
-    // A database that was there and cannot be reached now is away, whatever the reason.
+    // The database existed, so any failure to connect counts as unreachable.
     if (!opened.ok()) return Error{ErrorCode::kUnavailable, std::move(opened).error().message};
     connection_ = std::move(opened).value();
   }
@@ -107,7 +107,7 @@ Result<Committed> SqlStore::write(sql::Connection& db, const Batch& batch, Rolle
     CARILLON_TRY(db.rollback());
     details.fenced = CARILLON_TRY(is_fenced(db, options_.session, batch.number - 1));
     if (details.fenced) return fenced_error(options_.session);
-    return Error{ErrorCode::kConflict, "the database showed old rows"};
+    return Error{ErrorCode::kConflict, "the database returned old rows"};
   }
   auto written = CARILLON_TRY(
       write_batch(db, groups_, waiting_groups_, rows_, options_.describe, batch, details.culprit));
@@ -124,12 +124,12 @@ CommitResult SqlStore::commit(const Batch& batch) {
   if (!written.ok()) {
     details.error = std::move(written).error();
     if (details.error.code != ErrorCode::kInvalidArgument) details.culprit.reset();
-    // The connection has rolled back what failed there; what we refuse, we roll back.
+    // The connection has rolled back its own failures; this rolls back after errors found here.
     if (!is_lost(details.error)) {
       if (auto status = db.value()->rollback(); !status.ok()) connection_.reset();
     }
     note(details.error);
-    // Before COMMIT, a connection that broke takes the transaction with it.
+    // Before COMMIT, a broken connection ends the transaction.
     if (details.error.code == ErrorCode::kTimeout) details.error.code = ErrorCode::kUnavailable;
     return details;
   }
@@ -151,7 +151,7 @@ Result<bool> SqlStore::settle(std::int64_t batch_number) {
   auto settled = settle_session(*db, options_.session, batch_number);
   if (settled.ok()) return settled;
   note(settled.error());
-  // A lock of the transaction in question that is still held is no answer yet.
+  // A lock of that transaction that is still held is not an answer.
   return for_reader(std::move(settled).error());
 }
 

@@ -17,15 +17,15 @@
 
 namespace carillon::jobtracker {
 
-// Opens a new connection to the store's database; called again after one was lost.
+// Opens a connection to the store's database; called again after a lost connection.
 using Connect = std::function<Result<std::unique_ptr<sql::Connection>>()>;
 
-// A store that was opened, and what there is to say about it.
+// An opened store and data about it.
 struct OpenedStore {
   std::unique_ptr<Store> store{};
   bool newly_made = false;
-  std::string place{};  // its URL, absolute and without password
-  SteadyTime proven{};  // when it was asked to begin the session
+  std::string place{};  // absolute URL without the password
+  SteadyTime proven{};  // when the start of the session was requested
 };
 
 struct SqlStoreOptions {
@@ -33,24 +33,24 @@ struct SqlStoreOptions {
   std::string name{};       // of the store, for messages: no password
   DescribeSpec describe{};  // fills schedule and tz of the definition tables; empty: they stay ''
   SessionPlan plan{};
-  Connect connect_to_migrate{};  // a statement may take hours there; empty: the same connection
+  Connect connect_to_migrate{};  // allows statements of hours; empty: the same connection
 };
 
-// The store in SQL, the same statements for both databases. Every commit is one transaction: the
-// fence, numbered requests, operations kind by kind, answers, COMMIT.
+// The store in SQL, with the same statements for both databases. A commit is one transaction: the
+// fence, numbered requests, operations by kind, answers, COMMIT.
 //
-// Failures: a lost connection is dropped, and the next call opens another; whether a batch was
-// committed that broke inside COMMIT, settle() asks on a new one.
+// A lost connection is closed, and the next call opens another. If the connection broke during
+// COMMIT, settle() finds out on a new one whether the batch was committed.
 //
 // Thread: one store thread.
 class SqlStore final : public Store {
  public:
-  // Migrates the schema and begins the session as planned.
-  // kConflict: one that is to be fenced works after all; or an older schema is to be migrated, and
-  // somebody lives. `clock` and `log` must outlive the store.
+  // Migrates the schema and starts the session as planned. Error: kConflict if a session to fence
+  // is alive, or if an older schema must be migrated while another job tracker is alive. `clock`
+  // and `log` must outlive the store.
   static Result<OpenedStore> open(Connect connect, const SqlStoreOptions& options,
                                   const Clock& clock, const Logger& log);
-  // Says that the session ended, if that is possible now; if not, the next one watches it.
+  // Records the end of the session if possible; otherwise the next one waits for its silence.
   ~SqlStore() override;
   SqlStore(const SqlStore&) = delete;
   SqlStore& operator=(const SqlStore&) = delete;
@@ -63,9 +63,9 @@ class SqlStore final : public Store {
   SqlStore(Connect connect, const SqlStoreOptions& options, const Clock& clock, const Logger& log,
            std::unique_ptr<sql::Connection> connection, const SessionStart& start);
 
-  // A connection, opened if there is none.
+  // The connection, opened if necessary.
   Result<sql::Connection*> connected();
-  // Drops a connection that can no longer be used.
+  // Closes a connection after an error that makes it unusable.
   void note(const Error& error);
   Result<Committed> write(sql::Connection& db, const Batch& batch, RolledBack& details);
   Result<ReadAnswer> answer(const Read& question);
@@ -80,11 +80,10 @@ class SqlStore final : public Store {
   GroupCatalog groups_{};
   WaitingGroups waiting_groups_;
   RowBuffer rows_{};
-  int splits_lost_ = 0;  // with their connections
+  int splits_lost_ = 0;  // consecutive splits with lost connections
 };
 
-// A read-only connection and its questions; opened again when it is lost.
-// Thread: one query thread.
+// A read-only connection for queries; reopened after a loss. Thread: one query thread.
 class SqlReader final : public ReadOnlyStore {
  public:
   explicit SqlReader(Connect connect) : connect_(std::move(connect)) {}

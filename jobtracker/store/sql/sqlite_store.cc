@@ -9,9 +9,9 @@
 namespace carillon::jobtracker {
 namespace {
 
-// Pages of 4 KiB. COMMIT checkpoints only if the checkpointer has long failed to.
+// Pages of 4 KiB. COMMIT checkpoints only if the checkpointer has failed for long.
 constexpr int kCheckpointPages = 65'536;
-// Commits that never pause keep the log from being begun anew; then they must wait once.
+// Commits without pauses prevent the log from restarting; then they must wait once.
 constexpr std::int64_t kRestartPages = 16'384;
 
 std::string absolute_path(const std::string& path) {
@@ -20,7 +20,7 @@ std::string absolute_path(const std::string& path) {
   return failure ? path : absolute.lexically_normal().string();
 }
 
-// A store together with the lock that keeps other processes out, let go after it is closed.
+// A store with the lock against other processes, which is released after it is closed.
 class LockedStore final : public Store {
  public:
   LockedStore(FileLock lock, std::unique_ptr<Store> store)
@@ -39,7 +39,7 @@ Result<FileLock> lock_store(const std::string& path) {
   Result<FileLock> lock = FileLock::take(path + ".lock");
   if (lock.ok() || lock.error().code != ErrorCode::kConflict) return lock;
   return Error{ErrorCode::kConflict,
-               lock.error().message + ": stop it first, or use another store"};
+               lock.error().message + " (stop it first, or use another store)"};
 }
 
 Result<std::unique_ptr<sql::Connection>> connect(const std::string& path,
@@ -86,7 +86,7 @@ SqliteCheckpointer::~SqliteCheckpointer() = default;
 Status SqliteCheckpointer::run_once() {
   const auto done = CARILLON_TRY(connection_->checkpoint(sql::CheckpointKind::kPassive));
   if (done.log_pages < kRestartPages) return {};
-  // While the commits are held up, little is left to be copied, and little of that to be flushed.
+  // While commits wait, little is left to copy and flush.
   CARILLON_TRY(connection_->sync_database());
   CARILLON_TRY(connection_->checkpoint(sql::CheckpointKind::kPassive));
   CARILLON_TRY(connection_->sync_database());

@@ -11,25 +11,25 @@ class SqliteConnection;
 
 namespace carillon::jobtracker {
 
-// Opens the store in an SQLite file, made if it is not there, and locks it against other processes
-// (PATH.lock) as long as the store lives.
+// Opens the store in an SQLite file, which is created if necessary, and locks it against other
+// processes (PATH.lock) while the store exists.
 //
-// kConflict: another process has it. kInvalidArgument: no such folder, or a newer schema. kDenied:
-// no right to write there. kCorrupt: the file is no database. `clock` and `log` outlive the store.
+// Errors: kConflict if another process uses it. kInvalidArgument for a missing folder or a newer
+// schema. kDenied without write permission. kCorrupt if the file is not a database. `clock` and
+// `log` must outlive the store.
 Result<OpenedStore> open_sqlite_store(const std::string& path, const StoreSession& session,
                                       const DescribeSpec& describe, const Clock& clock,
                                       const Logger& log);
 
-// For a query thread. The file is opened by the first question; it must exist by then.
+// For a query thread. Opens the file at the first query; it must exist by then.
 std::unique_ptr<ReadOnlyStore> open_sqlite_reader(const std::string& path);
 
-// Copies the write-ahead log into the database file, so that no COMMIT has to. Call run_once()
-// every kPeriod.
-// Thread: one of its own, for it waits for the disk.
+// Copies the write-ahead log into the database file, so that no COMMIT has to do it. Call
+// run_once() every kPeriod. Thread: its own, because it waits for the disk.
 class SqliteCheckpointer {
  public:
-  // Longer: more is flushed at a time, and commits wait for the disk meanwhile; shorter: pages that
-  // change often are written more often.
+  // Longer: more is flushed at once while commits wait for the disk. Shorter: frequently changed
+  // pages are written more often.
   static constexpr Duration kPeriod = std::chrono::milliseconds{250};
 
   static Result<std::unique_ptr<SqliteCheckpointer>> open(const std::string& path);
@@ -37,7 +37,7 @@ class SqliteCheckpointer {
   SqliteCheckpointer(const SqliteCheckpointer&) = delete;
   SqliteCheckpointer& operator=(const SqliteCheckpointer&) = delete;
 
-  // kUnavailable: try again later; the log grows until then.
+  // Error: kUnavailable, try again later; the log grows until then.
   Status run_once();
 
  private:

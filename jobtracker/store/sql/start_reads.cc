@@ -6,7 +6,7 @@
 #include "jobtracker/store/sql/sql_reads.h"
 #include "jobtracker/store/sql/sql_rows.h"
 
-// What a session asks at its start.
+// The reads of a session at its start.
 namespace carillon::jobtracker {
 namespace {
 
@@ -38,7 +38,7 @@ Result<ReadAnswer> SqlReads::read(const ReadStart& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-// By id. Where all are wanted, the whole table is read as it lies.
+// By id. If all are wanted, the whole table is read.
 Result<std::vector<Definition>> SqlReads::definitions(const ReadStart& ask,
                                                       const std::vector<Group>& groups) {
   const Partitions wanted = owned_ & ~ask.known;
@@ -73,7 +73,7 @@ Result<std::vector<Definition>> SqlReads::definitions(const ReadStart& ask,
   return found;
 }
 
-// Of groups that are ours, many at a time: nobody works until they are read.
+// Of owned groups, many at a time: no job runs until they are read.
 Result<std::vector<WaitingJob>> SqlReads::retries(const ReadStart& ask,
                                                   const std::vector<Definition>& definitions) {
   std::map<GroupId, SqlValues> read;
@@ -102,9 +102,9 @@ Result<std::vector<WaitingJob>> SqlReads::retries(const ReadStart& ask,
   return found;
 }
 
-// Those that have runs to be tried again, also of definitions that are gone. A leap along the index
-// for each definition that has rows, past the many that were generated ahead. Of known groups it is
-// asked for those that were read.
+// The definitions with waiting retries, also removed ones. It leaps along the index for each
+// definition with rows, past the many generated ones. Known groups are searched only for
+// definitions that were read.
 Result<std::map<GroupId, SqlValues>> SqlReads::tried_definitions(
     const ReadStart& ask, const std::map<GroupId, SqlValues>& read) {
   std::map<GroupId, SqlValues> tried;
@@ -132,7 +132,7 @@ Result<std::map<GroupId, SqlValues>> SqlReads::tried_definitions(
   return tried;
 }
 
-// Few of what is due later were tried.
+// Few delayed jobs were tried before.
 Status SqlReads::delayed_retries(std::vector<WaitingJob>& found) {
   const bool is_mysql = db_.dialect() == sql::Dialect::kMysql;
   return db_.query(

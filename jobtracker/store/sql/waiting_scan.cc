@@ -7,9 +7,9 @@ namespace {
 
 using sql::Value;
 
-// A step a priority, and mostly the first one or two are all that is asked for. One statement with
-// GROUP BY would need no round trip between them, but MariaDB may read the whole index for it: 0.3
-// s for a million rows, at every refill.
+// One step per priority; usually the first one or two are enough. A single statement with GROUP BY
+// would need no round trips, but MariaDB may read the whole index for it: 0.3 s for a million rows,
+// at every refill.
 constexpr std::string_view kNextPriority =
     " WHERE priority >= ? ORDER BY priority, trigger_time_us LIMIT 1";
 constexpr std::string_view kAtTime =
@@ -19,7 +19,7 @@ constexpr std::string_view kAfterTime =
     " WHERE priority = ? AND trigger_time_us > ? AND trigger_time_us <= ? "
     "ORDER BY trigger_time_us, job_id LIMIT ?";
 
-// The table, to be read along its order of hand-out, whatever the planner guesses.
+// Reads the table in dispatch order, whatever the planner estimates.
 std::string in_order(sql::Dialect dialect, std::string_view table) {
   if (dialect == sql::Dialect::kMysql) return joined({table, " FORCE INDEX (hand_out)"});
   return joined({table, " INDEXED BY \"", table, ".order\""});

@@ -8,8 +8,8 @@
 #include "jobtracker/store/rows.h"
 #include "shared/sql/sql_connection.h"
 
-// Walks along the order of hand-out of one group's table, priority by priority, so that neither the
-// future rows of a priority nor those that were read before are ever stepped over one by one.
+// Scans one group's table in dispatch order, priority by priority, without stepping over future
+// rows of a priority or rows that were read before.
 namespace carillon::jobtracker {
 
 inline constexpr int kLowestPriority = std::numeric_limits<std::int16_t>::min();
@@ -20,12 +20,12 @@ class WaitingScan {
   WaitingScan(sql::Connection& db, std::string_view table, GroupId group)
       : db_(db), table_(table), group_(group) {}
 
-  // Calls `visit` with each priority from `first` on that has rows, and with its earliest due
-  // time, until it says false.
+  // Calls `visit` with each priority from `first` on that has rows, and with its earliest due time,
+  // until it returns false.
   Status each_priority(int first,
                        const std::function<Result<bool>(int priority, WallTime earliest)>& visit);
 
-  // Appends up to `limit` rows of a priority, by (due time, id), after that key, not later than
+  // Appends up to `limit` rows of a priority, by (due time, id), after this key, not later than
   // `through`.
   Status read(int priority, WallTime after_time, JobId after_id, WallTime through,
               std::int64_t limit, std::vector<WaitingJob>& jobs);

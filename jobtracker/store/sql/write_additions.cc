@@ -5,7 +5,7 @@
 #include "jobtracker/store/request_slots.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
-// New definitions and jobs, and who holds their task ids.
+// Adds definitions and jobs, and records the holders of their task ids.
 namespace carillon::jobtracker {
 namespace {
 
@@ -34,7 +34,7 @@ struct Holder {
   DefinitionId definition{};
 };
 
-// Who holds the task ids that a batch wants, in the store or earlier in the batch itself.
+// Holders of the task ids of a batch, in the store or earlier in the batch.
 class Holders {
  public:
   void want(GroupId group, std::string_view task_id) { by_group_[group].push_back(task_id); }
@@ -56,7 +56,7 @@ class Holders {
     return {};
   }
 
-  // Null when nobody held it: from now on `holder` does.
+  // Null: the task id was free; `holder` has it now.
   const Holder* hold(GroupId group, std::string_view task_id, const Holder& holder) {
     Holder& held = holders_[{group, task_id}];
     if (held.job || held.definition) return &held;

@@ -5,7 +5,7 @@
 #include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/log_index.h"
 
-// What people have deleted from the log.
+// Deletes log rows on request.
 namespace carillon::jobtracker {
 namespace {
 
@@ -24,7 +24,7 @@ struct LogKey {
   std::string task_id{};
 };
 
-// Adds to `live` those of the jobs that stand in the table.
+// Adds the jobs that are in the table to `live`.
 Status find_live(sql::Connection& db, std::string_view table, std::span<const Value> jobs,
                  std::set<std::int64_t>& live) {
   return in_lists(jobs, [&](std::string_view list, std::span<const Value> chunk) {
@@ -33,8 +33,7 @@ Status find_live(sql::Connection& db, std::string_view table, std::span<const Va
   });
 }
 
-// Adds those that wait, whose log rows are of these groups: of one that was split since then, its
-// parts have some.
+// Adds waiting jobs whose log rows are of these groups: after a split, its partitions have some.
 Status find_waiting(WriteContext& context, const std::set<GroupId>& groups,
                     std::span<const Value> jobs, std::set<std::int64_t>& live) {
   const auto all = CARILLON_TRY(context.groups.read_all(context.db));
@@ -103,7 +102,7 @@ Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
 }  // namespace
 
 Status write_cleanings(WriteContext& context, const OperationIndices& indices) {
-  // It sees what its own batch has written, too.
+  // It includes rows that its own batch has written.
   CARILLON_TRY(context.flush_log());
   for (const std::size_t index : indices) {
     context.current = index;

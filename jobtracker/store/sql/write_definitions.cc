@@ -5,14 +5,15 @@
 #include "jobtracker/store/request_slots.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
-// Changes of definitions. Those that only note a fire come many at a time and are written so; the
-// others with conditional statements of their own.
+// Changes of definitions. Changes that only record a fire are written in sets; others with
+// conditional statements of their own.
 namespace carillon::jobtracker {
 namespace {
 
 using sql::Value;
 
-// definition_id is the primary key; an edit changes the version, what is generated the third.
+// definition_id is the primary key; an edit changes the version, a generation changes the third
+// column.
 constexpr std::string_view kKeyColumns[] = {"definition_id", "version", "generated_through_us"};
 constexpr std::string_view kSetColumns[] = {"version",
                                             "kind",
@@ -47,7 +48,7 @@ constexpr std::string_view kRunsOfGrid =
     " WHERE definition_id = ? AND attempt > 0 AND triggered <> 1 ORDER BY job_id";
 constexpr std::string_view kAndOfGrid = " AND triggered <> 1";
 constexpr std::string_view kSelectCount = "SELECT COUNT(*) FROM ";
-// is_fire() and was_tried() in SQL, the latter denied.
+// is_fire() and not was_tried() in SQL.
 constexpr std::string_view kUntriedOfGrid =
     " WHERE definition_id = ? AND triggered <> 1 AND failures = 0 AND lost <= 0 "
     "AND moved_from_us IS NULL";
@@ -64,7 +65,7 @@ void append_condition(SqlValues& values, const ChangeDefinition& change) {
   }
 }
 
-// The definition as it is stored, if it is as expected; in that table.
+// The stored definition in this table, if it is as expected.
 Result<std::optional<Definition>> read_expected(WriteContext& context, std::string_view table,
                                                 const ChangeDefinition& change) {
   std::optional<Definition> stored;
@@ -82,7 +83,7 @@ Status delete_definition(WriteContext& context, std::string_view table, Definiti
   return {};
 }
 
-// An edit from cron to every, or the other way: the row moves to the other table.
+// After an edit from cron to every or vice versa, the row moves to the other table.
 Result<bool> move_definition(WriteContext& context, const ChangeDefinition& change) {
   const bool to_cron = change.to->kind == ScheduleKind::kCron;
   const std::string_view from = to_cron ? kRepeatTable : kCronTable;
@@ -101,7 +102,7 @@ Result<bool> move_definition(WriteContext& context, const ChangeDefinition& chan
   return true;
 }
 
-// What is in a row of update_rows().
+// The columns of update_rows().
 std::span<const std::string_view> key_columns(const ChangeDefinition& change) {
   return std::span{kKeyColumns}.first(change.expected_generated_through ? 3 : 2);
 }
@@ -116,8 +117,8 @@ void append_row(SqlValues& values, const ChangeDefinition& change) {
                  Value::of(to.fired)});
 }
 
-// The rows of `indices` in one table, found by the same columns; an index whose row is not as
-// expected there is a conflict, or moves.
+// Updates the rows of `indices` in one table with the same key columns. If a row is not as expected
+// there, it is a conflict, or moves.
 Status update_definitions(WriteContext& context, std::string_view table,
                           const OperationIndices& indices) {
   SqlValues values;
@@ -179,7 +180,7 @@ Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& ch
   return false;
 }
 
-// The log rows for what is about to be voided.
+// The log rows for runs that are about to be voided.
 Status log_voided(WriteContext& context, const ChangeDefinition& change,
                   std::string_view group_table) {
   LogEntry entry = *change.voided;
@@ -214,7 +215,7 @@ Status log_voided(WriteContext& context, const ChangeDefinition& change,
   return {};
 }
 
-// What is about to be voided does not count. Returns how many they were.
+// Runs that are about to be voided do not count. Returns their number.
 Result<std::int64_t> uncount_voided(WriteContext& context, const ChangeDefinition& change,
                                     std::string_view group_table) {
   std::int64_t count = 0;
@@ -245,7 +246,7 @@ Status void_waiting(WriteContext& context, const ChangeDefinition& change) {
   return {};
 }
 
-// `indices` name no definition twice.
+// Requires: `indices` name no definition twice.
 Status write_some(WriteContext& context, const OperationIndices& indices) {
   std::map<std::pair<std::string_view, std::size_t>, OperationIndices> updates;
   for (const std::size_t index : indices) {

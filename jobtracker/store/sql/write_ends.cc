@@ -1,7 +1,7 @@
 #include "jobtracker/store/request_slots.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
-// Ends of attempts, and cancels of running ones.
+// Ends of attempts, and cancellations of running ones.
 namespace carillon::jobtracker {
 namespace {
 

@@ -4,7 +4,7 @@
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
-// The tables of the push side.
+// The push tables.
 namespace carillon::jobtracker {
 namespace {
 
@@ -26,7 +26,7 @@ constexpr std::string_view kLogIdKey[] = {"log_id"};
 constexpr std::string_view kResultKey[] = {"result_id"};
 constexpr std::string_view kDefinitionKey[] = {"definition_id"};
 
-// The message as it is kept; it stays until the batch is written.
+// The stored form of the message; it is kept until the batch is written.
 Value message_of(WriteContext& context, const std::string& message) {
   std::string storage;
   const std::string_view kept = storable_message(message, storage);
@@ -41,7 +41,7 @@ Status replace_rows(WriteContext& context, std::string_view table, std::string_v
                                 values);
 }
 
-// Deletes the rows whose whole-number keys those are; each once.
+// Deletes the rows with these integer keys; each once.
 Status delete_rows(WriteContext& context, std::string_view table,
                    std::span<const std::string_view> key, const std::set<std::int64_t>& ids) {
   SqlValues values;

@@ -5,7 +5,7 @@
 #include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/log_index.h"
 
-// Output, nodes, feedback and alarms, and what goes away with age.
+// Output, nodes, feedback and alarms, and the deletion of old rows.
 namespace carillon::jobtracker {
 namespace {
 
@@ -28,15 +28,15 @@ constexpr std::string_view kSelectOldNodes =
     "ORDER BY session_id LIMIT ?";
 constexpr std::string_view kDeleteOldFeedback =
     "DELETE FROM lts_feedback_queue WHERE client_group = ? AND feedback_id < ?";
-// A row of the log has two entries in its index at most. More go at a time, so that the index ends
+// A log row has at most two index entries. More are deleted at a time, so that the index shrinks
 // with the log.
 constexpr std::int64_t kEntriesOfRow = 4;
 constexpr std::string_view kFeedbackColumnsOfKey[] = {"client_group", "feedback_id"};
-// With its time: a new one may take the place of an old one meanwhile.
+// With its time: a new row may have replaced an old one.
 constexpr std::string_view kAnswerColumns[] = {"slot", "at_us"};
 constexpr std::string_view kSessionColumn[] = {"session_id"};
 
-// The oldest log rows, as long as they are older than that, and their attempts' output.
+// Deletes the oldest log rows that are older than this, and their attempts' output.
 Result<std::int64_t> purge_log(sql::Connection& db, WallTime before, std::int64_t limit) {
   std::int64_t rows = 0;
   std::int64_t last_id = 0;
@@ -105,7 +105,7 @@ Status write_nodes(WriteContext& context, const OperationIndices& indices) {
 }
 
 Status write_feedback_removals(WriteContext& context, const OperationIndices& indices) {
-  // What this batch has added is there, too.
+  // Includes rows that this batch has added.
   CARILLON_TRY(context.flush_feedback());
   for (const std::size_t index : indices) {
     const auto& remove = context.operation<RemoveFeedback>(index);
@@ -145,7 +145,7 @@ Status write_inbox_removals(WriteContext& context, const OperationIndices& indic
 }
 
 Status write_alarm_removals(WriteContext& context, const OperationIndices& indices) {
-  // What this batch has added to them goes, too.
+  // Includes rows that this batch has added.
   CARILLON_TRY(context.flush_log());
   for (const std::size_t index : indices) {
     context.current = index;
@@ -156,7 +156,7 @@ Status write_alarm_removals(WriteContext& context, const OperationIndices& indic
 }
 
 Status write_purges(WriteContext& context, const OperationIndices& indices) {
-  // A purge sees the log rows of its own batch, too.
+  // A purge includes the log rows of its own batch.
   CARILLON_TRY(context.flush_log());
   for (const std::size_t index : indices) {
     const auto& purge = context.operation<Purge>(index);

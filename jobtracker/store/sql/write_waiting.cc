@@ -15,7 +15,7 @@ using sql::Value;
 // The last is a column of the delayed table only.
 constexpr std::array<std::string_view, 3> kStateColumns{"job_id", "attempt", "suspended"};
 
-// A waiting row that shall be taken out of its table.
+// A waiting row to be removed from its table.
 struct WaitingRow {
   std::size_t operation = 0;
   bool delayed = false;
@@ -25,7 +25,7 @@ struct WaitingRow {
   bool suspended = false;
 };
 
-// Deletes the rows, one call a table, and marks the operations whose row is not there.
+// Deletes the rows, one call per table, and marks the operations whose row does not exist.
 Status take_rows(WriteContext& context, std::vector<WaitingRow>& rows) {
   const auto table_key = [](const WaitingRow& row) {
     return std::tuple{row.delayed, row.delayed ? GroupId{} : row.group};

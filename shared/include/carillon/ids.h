@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-// Ids are types of their own, so that one cannot stand where another is meant.
+// Each kind of id has its own type, so that the compiler rejects a mix-up.
 namespace carillon {
 
 template <class Tag, class Number>
@@ -14,13 +14,13 @@ struct Id {
   explicit constexpr operator bool() const { return value != 0; }
 };
 
-// One thing to run at one trigger time; stays over its retries. Time-ordered, fits a signed
-// 64-bit integer; never 0.
+// A run request for one trigger time; retries keep it. Ordered by time, positive, fits a signed
+// 64-bit integer.
 using JobId = Id<struct JobIdTag, std::int64_t>;
-// A stored cron or repeat job. Fits a signed 32-bit integer.
+// A stored definition of a job. Fits a signed 32-bit integer.
 using DefinitionId = Id<struct DefinitionIdTag, std::int32_t>;
 using GroupId = Id<struct GroupIdTag, std::int32_t>;
-// One life of a process: a job tracker's or a task tracker's.
+// One life of a job tracker or task tracker process. A restart creates a new id.
 using SessionId = Id<struct SessionIdTag, std::int64_t>;
 
 }  // namespace carillon

@@ -10,18 +10,19 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// What a user asks for. Plain data: copy it, compare it, send it.
+// The description of a job. Plain data.
 namespace carillon {
 
-// Limits of a job. More is refused by name.
+// Limits of a job in bytes and numbers. A larger value is an error that names the field.
 inline constexpr std::size_t kPayloadBytesMax = 1024 * 1024;
 inline constexpr std::size_t kTaskIdBytesMax = 200;
 inline constexpr std::size_t kGroupBytesMax = 64;
 inline constexpr std::size_t kTextBytesMax = 4096;   // description, owner, a tag, a cron expression
-inline constexpr std::size_t kRemarkBytesMax = 512;  // of a version of a script
+inline constexpr std::size_t kRemarkBytesMax = 512;  // the remark on a version of a script
 inline constexpr std::size_t kCommandBytesMax =
-    256 * 1024;  // all of argv, all params or script source together
-// One argument of a command, a shell line, a param: no system call passes more to a program.
+    256 * 1024;  // all of argv, all params, or a script's source
+// One argument of a command, a shell line or a param: Linux accepts no longer argument
+// (MAX_ARG_STRLEN).
 inline constexpr std::size_t kArgumentBytesMax = 128 * 1024 - 1;
 inline constexpr std::size_t kParamsMax = 256;
 inline constexpr std::size_t kChildrenMax = 100;
@@ -38,13 +39,12 @@ enum class ScheduleKind : int {
   kManual = 5
 };
 
-// What happens to local times that a change of the clocks skips or repeats; see
-// docs/guide/scheduling.md.
+// How to treat local times that a clock change skips or repeats; see docs/guide/scheduling.md.
 enum class DstRule : int { kAuto = 0, kSkip = 1, kOnce = 2, kTwice = 3 };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kNow;
-  WallTime at{};       // kAt: when
+  WallTime at{};       // kAt: the trigger time
   std::string cron{};  // kCron: the expression
   std::string tz{};    // kCron: IANA zone; empty: the job tracker's, resolved at submission
   DstRule dst = DstRule::kAuto;  // kCron
@@ -74,7 +74,7 @@ struct Run {
   std::string shell{};                 // kShell: a line for /bin/sh -c
   std::string script_language{};       // kScript: sh, bash, python, node, php, perl, ruby ...
   std::string script_source{};         // kScript
-  std::string script_remark{};         // kScript: what this version of it is, for people
+  std::string script_remark{};         // kScript: a comment on this version, for people
   HttpRequest http{};                  // kHttp
 
   bool operator==(const Run&) const = default;
@@ -84,19 +84,19 @@ struct Run {
 enum class Overlap : int {
   kSkip = 0,
   kQueue = 1,
-  kQueueOne = 2,       // the latest waits, what waited before it is skipped
-  kCancelRunning = 3,  // the same, and the run before is stopped
+  kQueueOne = 2,       // the newest waits; earlier waiting fires are skipped
+  kCancelRunning = 3,  // like kQueueOne, and the previous run is stopped
   kParallel = 4
 };
 
-// What happens to fires that came while no job tracker was there to see them.
+// What happens to fires that were due while no job tracker ran.
 enum class MisfirePolicy : int { kFireOnce = 0, kSkip = 1, kFireAll = 2 };
 
 struct Misfire {
   MisfirePolicy policy = MisfirePolicy::kFireOnce;
-  std::int64_t max = 1000;                   // kFireAll: at most so many of the missed fires run
-  Duration window = std::chrono::hours{24};  // kFireAll: older ones do not run
-  Duration threshold = std::chrono::seconds{5};  // later than this after its time counts as missed
+  std::int64_t max = 1000;                       // kFireAll: the most missed fires that run
+  Duration window = std::chrono::hours{24};      // kFireAll: older fires do not run
+  Duration threshold = std::chrono::seconds{5};  // a fire later than this counts as missed
 
   bool operator==(const Misfire&) const = default;
 };
@@ -104,16 +104,16 @@ struct Misfire {
 enum class RetryBackoff : int { kFixed = 0, kExponential = 1 };
 
 struct RetryPolicy {
-  int max = 0;  // failures after which it is tried again
+  int max = 0;  // the most retries after failures
   RetryBackoff policy = RetryBackoff::kFixed;
   Duration base = std::chrono::seconds{30};  // before the first retry, and after exit status 75
-  Duration cap = std::chrono::hours{1};      // kExponential: no wait is longer
-  double jitter = 0.0;  // 0..1: each wait is changed by up to this share, at random
+  Duration cap = std::chrono::hours{1};      // kExponential: the longest delay
+  double jitter = 0.0;  // 0..1: each delay is changed randomly by up to this share
 
   bool operator==(const RetryPolicy&) const = default;
 };
 
-// A definition that is triggered each time a run of another job has succeeded.
+// A definition that is triggered after each successful run of the parent.
 struct Child {
   std::string group = "default";
   std::string task_id{};
@@ -123,19 +123,19 @@ struct Child {
 
 inline constexpr std::size_t kAlarmRecipientsMax = 10;
 inline constexpr std::size_t kAlarmRecipientBytesMax = 512;
-// The alarm recipient that stands for nobody.
+// The alarm recipient for "send no alarm".
 inline constexpr std::string_view kNoAlarm = "none";
-// Whether an alarm can go there: a mail address, "ops@example.com", or a URL of http or https.
+// Succeeds for an alarm recipient: a mail address, like ops@example.com, or an http or https URL.
 Status check_alarm_recipient(std::string_view recipient);
 
 inline constexpr std::size_t kAddressBytesMax = 255;
-// Whether an executor can be called at it: "http://10.0.0.7:9999/".
+// Succeeds for the address of an executor, like http://10.0.0.7:9999/.
 Status check_address(std::string_view address);
 
-// How a job reaches who runs it.
+// How a job reaches a task tracker or executor.
 enum class Dispatch : int {
-  kDefault = 0,  // as its group's members take their work
-  kPull = 1,     // task trackers ask for it
+  kDefault = 0,  // push for a group of executors, otherwise pull
+  kPull = 1,     // task trackers request jobs
   kPush = 2      // a job tracker calls an xxl-job executor
 };
 
@@ -148,51 +148,51 @@ enum class Route : int {
   kConsistentHash = 4,
   kLeastFrequentlyUsed = 5,
   kLeastRecentlyUsed = 6,
-  kFailover = 7,  // the first that answers
-  kBusyover = 8,  // the first that is idle
+  kFailover = 7,  // the first that answers a heartbeat
+  kBusyover = 8,  // the first idle one
   kShardingBroadcast = 9
 };
 
-// What an executor does with a call while the job's one before has not ended there.
+// What an executor does with a call while the previous call of the job has not ended.
 enum class Block : int { kSerialExecution = 0, kDiscardLater = 1, kCoverEarly = 2 };
 
-// Of a job that is pushed.
+// Settings of a pushed job.
 struct Push {
   Route route = Route::kFirst;
   Block block = Block::kSerialExecution;
-  std::vector<std::string> addresses{};  // these and no others; empty: the group's
+  std::vector<std::string> addresses{};  // only these executors; empty: all of the group
 
   bool operator==(const Push&) const = default;
 };
 
 struct JobSpec {
-  std::string
-      task_id{};  // the user's own key, unique in its group while it lives; empty: one is made
-  std::string group = "default";  // which task trackers may run it
+  std::string task_id{};  // the user's key, unique among live jobs of the group; empty: generated
+  std::string group = "default";  // the node group that runs it
   std::string description{};
   std::string owner{};
   std::vector<std::string> tags{};
   Schedule schedule{};
-  int priority = kPriorityDefault;  // 0..999, smaller runs first
+  int priority = kPriorityDefault;  // 0..999; smaller runs first
   std::map<std::string, std::string> params{};
-  std::string payload{};  // opaque bytes for the run, at most kPayloadBytesMax
+  std::string payload{};  // bytes for the run, at most kPayloadBytesMax
   Run run{};
   Dispatch dispatch = Dispatch::kDefault;
-  Push push{};  // kPush only
+  Push push{};  // for kPush only
   Overlap overlap = Overlap::kSkip;
   Misfire misfire{};
   RetryPolicy retries{};
-  Duration timeout{};             // 0: none; a run that takes longer is stopped
-  Duration start_deadline{};      // 0: none; not started so long after its trigger time: it expires
-  std::vector<Child> children{};  // triggered when a run succeeds; nothing is passed on to them
-  bool need_feedback = false;     // the clients of client_group are told how each run ends
-  std::string client_group{};     // the job clients that share what they are told
-  // Who is told when it has failed for good: mail addresses and URLs. Empty: whom the job tracker
-  // tells; only kNoAlarm: nobody.
+  Duration timeout{};         // 0: none; a run that takes longer is stopped
+  Duration start_deadline{};  // 0: none; expires if it does not start within this time after its
+                              // trigger time
+  std::vector<Child> children{};  // triggered after each successful run; they get none of its data
+  bool need_feedback = false;     // send the result of each run to client_group
+  std::string client_group{};     // the job clients that share the feedback
+  // Recipients of alarms after the last failed try: mail addresses and URLs. Empty: the job
+  // tracker's recipients. Only kNoAlarm: no alarm.
   std::vector<std::string> alarm{};
-  bool replace_on_exist = false;  // a job with this task id that is waiting or defined is replaced
+  bool replace_on_exist = false;  // replaces a waiting or defined job with this task id
 
-  // Whether a job tracker can take it, apart from what only the tracker knows (zone, groups,
+  // Checks everything that does not depend on a job tracker's state (its time zones, groups and
   // other jobs). The error names the field and the limit.
   Status validate() const;
 

@@ -6,32 +6,32 @@
 
 #include "carillon/abort.h"
 
-// How a call that can fail answers: a value, or an Error that says why.
+// The result of a call that can fail: a value or an Error.
 //
-// Nothing in Carillon throws. A dropped Result is a compiler warning. Asking a failed Result for
-// its value, or a good one for its error, is a bug in the caller and stops the process.
+// Carillon does not throw exceptions. The compiler warns about an ignored Result. Reading the value
+// of a failed Result, or the error of a successful one, is a bug: it stops the process.
 namespace carillon {
 
-// What the caller should do about it. Numbers travel on the wire and never change.
+// Tells the caller how to react. The numbers are part of the wire protocol and never change.
 enum class ErrorCode : int {
   kInvalidArgument = 1,  // fix the input
-  kNotFound = 2,         // the thing named does not exist
-  kConflict = 3,         // the state is not what was assumed: read again and decide
+  kNotFound = 2,         // the named object does not exist
+  kConflict = 3,         // the state has changed: read it again and decide
   kUnavailable = 4,      // try again later
-  kTimeout = 5,          // outcome unknown: ask before repeating
+  kTimeout = 5,          // the outcome is unknown: check before you repeat it
   kLimit = 6,            // slow down
-  kCorrupt = 7,          // stop and call a person
+  kCorrupt = 7,          // stored data is damaged: stop and ask an operator
   kDenied = 8,           // the caller may not do this
 };
 
-// The word for a code, as logs and JSON show it: "invalid_argument", "not_found", ...
+// The name of a code in logs and JSON: "invalid_argument", "not_found", ...
 const char* to_string(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::kInvalidArgument;
-  std::string message{};  // lower case, no full stop; names the thing and the fix
+  std::string message{};  // lower case, no full stop; names the object and the remedy
 
-  // The same error with what was being done put in front: "context: message".
+  // The same error with a prefix: "context: message".
   Error with_context(const std::string& context) const { return {code, context + ": " + message}; }
 
   bool operator==(const Error&) const = default;
@@ -62,11 +62,11 @@ class [[nodiscard]] Result {
     return std::move(std::get<0>(state_));
   }
   const Error& error() const& {
-    check(!ok(), "error() of a good Result");
+    check(!ok(), "error() of a successful Result");
     return std::get<1>(state_);
   }
   Error&& error() && {
-    check(!ok(), "error() of a good Result");
+    check(!ok(), "error() of a successful Result");
     return std::move(std::get<1>(state_));
   }
 
@@ -95,12 +95,12 @@ class [[nodiscard]] Result<void> {
   }
   const Error& error() const& {
     if (ok()) [[unlikely]]
-      abort_with("error() of a good Status", "");
+      abort_with("error() of a successful Status", "");
     return std::get<1>(state_);
   }
   Error&& error() && {
     if (ok()) [[unlikely]]
-      abort_with("error() of a good Status", "");
+      abort_with("error() of a successful Status", "");
     return std::move(std::get<1>(state_));
   }
 
@@ -112,8 +112,9 @@ using Status = Result<void>;
 
 }  // namespace carillon
 
-// The value of a Result, or an early return of its Error. Once per statement.
-// Not within the braces of an initializer: g++ 12 does not destroy what those have made already.
+// Evaluates to the value of a Result, or returns its Error from the function. Use it once per
+// statement, and not within a braced initializer: g++ 12 does not destroy the members that it has
+// already constructed.
 #define CARILLON_TRY(expression)              \
   __extension__({                             \
     auto carillon_try = (expression);         \

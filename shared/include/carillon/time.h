@@ -4,14 +4,14 @@
 
 namespace carillon {
 
-// Every length of time in Carillon, in whole microseconds.
+// A length of time in whole microseconds.
 using Duration = std::chrono::microseconds;
 
-// A point on the calendar, in UTC: for triggers and for people. May jump when a clock is set.
+// A time of the calendar in UTC, for triggers and texts. May jump when a clock is set.
 using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 
-// A point on this process's own steady clock: for waits, time-outs and leases. Means nothing to
-// another process.
+// A time of this process's steady clock, for waits, time-outs and leases. Has no meaning in another
+// process.
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 
 }  // namespace carillon

@@ -21,7 +21,7 @@ constexpr std::size_t kHeadBytesMax = 16 * 1024;
 
 Error no_answer(const std::string& why) { return {ErrorCode::kUnavailable, why}; }
 
-// Where the empty line ends that ends a head; npos: it is not there yet.
+// The end of the empty line after a header; npos: not received yet.
 std::size_t end_of_head(std::string_view text) {
   for (std::size_t line = text.find('\n'); line != std::string_view::npos;
        line = text.find('\n', line + 1)) {
@@ -41,8 +41,8 @@ bool is_length_above(std::string_view line, std::size_t most) {
   return parsed.ec == std::errc::result_out_of_range || length > most;
 }
 
-// With each line ended by CR LF, and the blank after the status, which not every server sends.
-// Without a length above `length_max`: the body goes on to the end of the connection then.
+// Ends each line with CR LF, and adds the space after the status, which some servers omit. Removes
+// a length above `length_max`: the body then ends with the connection.
 std::string normalized(std::string_view head, std::size_t length_max) {
   constexpr std::size_t kStatusLineMin = std::string_view{"HTTP/1.1 200"}.size();
   std::string lines;
@@ -69,7 +69,7 @@ AnswerReader::AnswerReader(std::size_t body_max, bool cuts) : body_max_(body_max
 void AnswerReader::begin() {
   parser_.emplace();
   parser_->eager(true);
-  parser_->header_limit(2 * kHeadBytesMax);  // The head is measured here, as it was sent.
+  parser_->header_limit(2 * kHeadBytesMax);  // The header is measured here, as received.
   parser_->body_limit(cuts_ ? std::numeric_limits<std::uint64_t>::max() : body_max_);
   head_.clear();
 }
@@ -88,14 +88,14 @@ Status AnswerReader::take_head(std::string_view bytes) {
   head_ += bytes;
   const std::size_t end = end_of_head(head_);
   if (std::min(end, head_.size()) > kHeadBytesMax)
-    return no_answer("the head of the answer is larger than " + std::to_string(kHeadBytesMax) +
+    return no_answer("the header of the response is larger than " + std::to_string(kHeadBytesMax) +
                      " bytes");
   if (end == std::string::npos) return {};
   const std::string lines =
       normalized(std::string_view{head_}.substr(0, end), cuts_ ? body_max_ : std::string::npos);
   const std::string rest = head_.substr(end);
   CARILLON_TRY(feed(lines));
-  if (!parser_->is_header_done()) return no_answer("the answer is no HTTP: it has no status");
+  if (!parser_->is_header_done()) return no_answer("the response is not HTTP: it has no status");
   const unsigned status = parser_->get().result_int();
   if (status >= 100 && status < 200) begin();
   return take(rest);
@@ -118,18 +118,18 @@ Status AnswerReader::feed(std::string_view bytes) {
 
 Status AnswerReader::end() {
   if (is_done()) return {};
-  if (!is_begun_) return no_answer("the connection was closed before an answer came");
+  if (!is_begun_) return no_answer("the connection was closed before the response");
   beast::error_code failure;
   if (parser_->is_header_done()) parser_->put_eof(failure);
   if (failure || !is_done())
-    return no_answer("the connection was closed in the middle of the answer");
+    return no_answer("the connection was closed in the middle of the response");
   return {};
 }
 
 Error AnswerReader::refusal(const beast::error_code& failure) const {
   if (failure == http::error::body_limit)
-    return no_answer("the answer is larger than " + std::to_string(body_max_) + " bytes");
-  return no_answer("the answer is no HTTP: " + failure.message());
+    return no_answer("the response is larger than " + std::to_string(body_max_) + " bytes");
+  return no_answer("the response is not HTTP: " + failure.message());
 }
 
 bool AnswerReader::is_done() const { return is_cut_ || parser_->is_done(); }

@@ -13,19 +13,19 @@
 
 namespace carillon::net {
 
-// Reads one HTTP answer from bytes as they come: with a length, in chunks, or up to the end of the
-// connection. Lines of the head may end without a carriage return, as those of some small servers
-// do; interim answers (1xx) are passed over.
+// Parses one HTTP response from bytes as they arrive: with a length, in chunks, or up to the end of
+// the connection. Header lines may end without a carriage return, as some small servers send them.
+// Interim responses (1xx) are skipped.
 //
 // Thread: the owner's.
 class AnswerReader {
  public:
-  // `cuts`: of a larger body it reads the first `body_max` bytes, and that is no error.
+  // `cuts`: reads only the first `body_max` bytes of a larger body, without an error.
   explicit AnswerReader(std::size_t body_max, bool cuts = false);
 
-  // An error is final: this is no HTTP answer, or it is too large.
+  // An error is final: it is not an HTTP response, or it is too large.
   Status take(std::string_view bytes);
-  // The connection has ended. An error: in the middle of the answer.
+  // The connection was closed. Error: in the middle of the response.
   Status end();
 
   bool is_begun() const { return is_begun_; }
@@ -35,9 +35,9 @@ class AnswerReader {
   int status() const;
   std::string take_body();
   bool is_cut() const { return is_cut_; }
-  // Whether another request may follow on the connection.
+  // Whether the connection can be used for another request.
   bool keeps_alive() const;
-  // For how many seconds the server says that it keeps an idle connection.
+  // How many seconds the server keeps an idle connection, if it says so.
   std::optional<int> keep_alive_seconds() const;
 
  private:
@@ -51,8 +51,8 @@ class AnswerReader {
   const std::size_t body_max_;
   const bool cuts_;
   std::optional<Parser> parser_;
-  std::string head_{};  // until it is whole
-  std::string rest_{};  // of the body, what the parser waits to see more of
+  std::string head_{};  // until it is complete
+  std::string rest_{};  // of the body, bytes that the parser needs again
   bool is_begun_ = false;
   bool is_cut_ = false;
   bool has_surplus_ = false;

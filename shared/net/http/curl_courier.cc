@@ -45,7 +45,7 @@ Result<SmtpUrl> parse_smtp(const std::string& text) {
   };
   const CurlOwned<CURLU> url(curl_url());
   if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
-    return wrong("not an address of a mail server");
+    return wrong("not the address of a mail server");
   const auto part = [&](CURLUPart which) {
     char* found = nullptr;
     const bool is_there = curl_url_get(url.get(), which, &found, 0) == CURLUE_OK;
@@ -54,15 +54,16 @@ Result<SmtpUrl> parse_smtp(const std::string& text) {
   };
   const std::string scheme = part(CURLUPART_SCHEME);
   if (scheme != "smtp" && scheme != "smtps")
-    return wrong("scheme '" + scheme + "' is not that of a mail server");
+    return wrong("scheme '" + scheme + "' is not a mail server's scheme");
   const std::string path = part(CURLUPART_PATH);
-  if (path.size() > 1 || !part(CURLUPART_QUERY).empty()) return wrong("a mail server has no path");
+  if (path.size() > 1 || !part(CURLUPART_QUERY).empty())
+    return wrong("the address of a mail server has no path");
   return SmtpUrl{.host = part(CURLUPART_HOST), .has_password = !part(CURLUPART_PASSWORD).empty()};
 }
 
-// ---- what a mail looks like ----
+// ---- the format of mail ----
 
-// As it may stand in a head: words of base64 where it is not plain ASCII (RFC 2047).
+// Encodes text for a header: base64 words if it is not plain ASCII (RFC 2047).
 std::string encoded_words(std::string_view text) {
   constexpr std::size_t kWordBytes = 45;
   const bool is_plain = text.find_first_not_of(
@@ -128,7 +129,7 @@ std::size_t drop(const char*, std::size_t, std::size_t size, void*) { return siz
 
 }  // namespace
 
-// What the thread does.
+// The code that runs on the thread.
 class CurlCourier::Worker {
  public:
   Worker(const CourierConfig& config, bool needs_tls, const Clock& clock, Mailbox<Sent>& sent,
@@ -184,7 +185,7 @@ class CurlCourier::Worker {
     transfer->sent = std::move(sent);
     transfer->easy.reset(curl_easy_init());
     CURL* easy = transfer->easy.get();
-    CARILLON_ASSERT(easy != nullptr, "there is memory for a few more");
+    CARILLON_ASSERT(easy != nullptr, "memory is available");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kCurlConnectMs);
     curl_easy_setopt(
@@ -203,7 +204,7 @@ class CurlCourier::Worker {
 
   static void add(CurlOwned<curl_slist>& list, const std::string& line) {
     curl_slist* grown = curl_slist_append(list.get(), line.c_str());
-    CARILLON_ASSERT(grown != nullptr, "there is memory for a line");
+    CARILLON_ASSERT(grown != nullptr, "memory is available");
     (void)list.release();
     list.reset(grown);
   }
@@ -254,20 +255,20 @@ class CurlCourier::Worker {
 
   void end(CURL* easy, CURLcode code) {
     const auto found = transfers_.find(easy);
-    CARILLON_ASSERT(found != transfers_.end(), "what ends was begun here");
+    CARILLON_ASSERT(found != transfers_.end(), "only a started transfer ends");
     const std::unique_ptr<Transfer> transfer = std::move(found->second);
     transfers_.erase(found);
     const bool taken = heard_.put({.turn = transfer->sent.turn,
                                    .id = transfer->sent.delivery.id,
                                    .status = status_of(*transfer, code)});
-    CARILLON_ASSERT(taken, "there is room for as many as may be under way");
+    CARILLON_ASSERT(taken, "the queue has room for all transfers in progress");
     curl_multi_remove_handle(multi_, easy);
   }
 
   static Status status_of(const Transfer& transfer, CURLcode code) {
     if (transfer.is_refused)
       return Error{ErrorCode::kDenied,
-                   "its address is a link-local or metadata address, which is not called"};
+                   "its address is a link-local or metadata address, which Carillon never calls"};
     if (code != CURLE_OK) {
       const char* why = *transfer.detail != '\0' ? transfer.detail : curl_easy_strerror(code);
       return Error{ErrorCode::kUnavailable, why};
@@ -291,7 +292,7 @@ class CurlCourier::Worker {
 
 Result<std::unique_ptr<CurlCourier>> CurlCourier::start(CourierConfig config, EventLoop& loop,
                                                         const Clock& clock) {
-  if (!is_curl_ready()) return Error{ErrorCode::kUnavailable, "the HTTP library does not start"};
+  if (!is_curl_ready()) return Error{ErrorCode::kUnavailable, "cannot start the HTTP library"};
   bool needs_tls = false;
   if (!config.smtp.empty()) {
     const SmtpUrl smtp = CARILLON_TRY(parse_smtp(config.smtp));
@@ -327,7 +328,7 @@ void CurlCourier::set_receiver(OnDelivered receiver) {
 bool CurlCourier::send(Delivery delivery) {
   if (under_way_ == config_.deliveries_max) return false;
   const bool taken = sent_.put(Sent{turn_, std::move(delivery)});
-  CARILLON_ASSERT(taken, "there is room for as many as may be under way");
+  CARILLON_ASSERT(taken, "the queue has room for all transfers in progress");
   ++under_way_;
   return true;
 }

@@ -17,23 +17,24 @@ namespace carillon::net {
 struct CourierConfig {
   std::string smtp{};  // smtp://[USER:PASSWORD@]HOST[:PORT] or smtps://...; empty: no mail
   std::string from{};  // the sender's address
-  Duration timeout = std::chrono::seconds{30};  // of one delivery
-  std::size_t deliveries_max = 256;             // under way
+  Duration timeout = std::chrono::seconds{30};  // for one delivery
+  std::size_t deliveries_max = 256;             // most deliveries in progress
 };
 
-// Delivers by libcurl, on a thread of its own; a host that hangs delays only what goes to it. Where
-// is_metadata_address(), nothing is posted.
+// Delivers with libcurl on its own thread. A host that hangs delays only its own deliveries.
+// Addresses with is_metadata_address() get no POST.
 //
-// A mail server that offers STARTTLS is spoken to that way. With a password it is a must, but on
-// this machine.
+// Uses STARTTLS if the mail server offers it. With a password, TLS is required, except on this
+// machine.
 //
-// Thread: the loop's, inside and out.
+// Thread: the loop.
 class CurlCourier final : public Courier {
  public:
-  // The references must outlive it. kInvalidArgument: config.smtp is no mail server's address.
+  // The references must outlive the courier. Error: kInvalidArgument if config.smtp is not the
+  // address of a mail server.
   static Result<std::unique_ptr<CurlCourier>> start(CourierConfig config, EventLoop& loop,
                                                     const Clock& clock);
-  // What is under way is cut off and has no outcome.
+  // Cancels deliveries in progress; they get no result.
   ~CurlCourier() override;
 
   void set_receiver(OnDelivered receiver) override;
@@ -42,7 +43,7 @@ class CurlCourier final : public Courier {
 
  private:
   class Worker;
-  // Of one receiver: outcomes do not go to the next.
+  // For one receiver: results do not go to the next one.
   struct Sent {
     std::uint64_t turn = 0;
     Delivery delivery{};

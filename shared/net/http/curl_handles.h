@@ -4,7 +4,7 @@
 
 #include <curl/curl.h>
 
-// What libcurl hands out, given back when its owner goes.
+// Owners for the handles of libcurl.
 namespace carillon::net {
 
 struct CurlCloser {
@@ -17,7 +17,7 @@ struct CurlCloser {
 template <class T>
 using CurlOwned = std::unique_ptr<T, CurlCloser>;
 
-// For a connection.
+// Time-out for connecting.
 inline constexpr long kCurlConnectMs = 10'000;
 
 }  // namespace carillon::net

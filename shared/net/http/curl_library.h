@@ -2,8 +2,8 @@
 
 namespace carillon::net {
 
-// libcurl wants to be told once, before any thread uses it. False: it does not start.
-// Thread: any.
+// Initializes libcurl, which must happen once before any thread uses it. False: it failed. Thread:
+// any.
 bool is_curl_ready();
 
 }  // namespace carillon::net

@@ -19,7 +19,7 @@ constexpr std::size_t kHeaderBytesMax = 64 * 1024;
 using Easy = CurlOwned<CURL>;
 using Lines = CurlOwned<curl_slist>;
 
-// A multi handle with one transfer, since that alone can be waited for in small portions.
+// A multi handle with one transfer, because only that allows short waits.
 class Transfer {
  public:
   explicit Transfer(CURL* easy) : multi_(curl_multi_init()), easy_(easy) {
@@ -32,12 +32,12 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Until it is done; CURLE_ABORTED_BY_CALLBACK when it was cancelled.
+  // Runs until it is done; CURLE_ABORTED_BY_CALLBACK if it was cancelled.
   CURLcode run(const std::atomic<bool>& cancelled) {
     int running = 1;
     while (running > 0) {
       if (cancelled.load(std::memory_order_relaxed)) return CURLE_ABORTED_BY_CALLBACK;
-      // Without a multi handle, because memory is short, this is where it shows.
+      // Detects a missing multi handle, after a lack of memory.
       if (curl_multi_perform(multi_, &running) != CURLM_OK) return CURLE_FAILED_INIT;
       if (running > 0) curl_multi_poll(multi_, nullptr, 0, kLookAtCancelledMs, nullptr);
     }
@@ -62,7 +62,7 @@ std::size_t take_body(const char* data, std::size_t, std::size_t size, void* tar
   const std::size_t room = receiving.body_max - receiving.reply.body.size();
   receiving.reply.body.append(data, std::min(size, room));
   receiving.reply.body_cut = size > room;
-  return std::min(size, room);  // Less than `size` ends the transfer.
+  return std::min(size, room);  // Less than `size` aborts the transfer.
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -77,7 +77,7 @@ std::size_t take_header(const char* data, std::size_t, std::size_t size, void* t
   const std::string_view line(data, size);
   receiving.header_bytes += size;
   if (receiving.header_bytes > kHeaderBytesMax) return 0;
-  // An interim answer, like 100, has headers of its own.
+  // An interim response, like 100, has its own headers.
   if (line.starts_with("HTTP/")) receiving.reply.headers.clear();
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size;
@@ -93,11 +93,11 @@ std::size_t take_header(const char* data, std::size_t, std::size_t size, void* t
 Lines header_lines(const HttpRequest& request) {
   curl_slist* lines = nullptr;
   for (const auto& [name, value] : request.headers) {
-    // A header without a value is spelt with a semicolon.
+    // libcurl's syntax for a header without a value has a semicolon.
     const std::string line = value.empty() ? name + ";" : name + ": " + value;
     lines = curl_slist_append(lines, line.c_str());
   }
-  // No waiting for a "100 Continue" that few servers send.
+  // Does not wait for "100 Continue", which few servers send.
   return Lines(curl_slist_append(lines, "Expect:"));
 }
 
@@ -138,7 +138,7 @@ Error failure_of(CURLcode code, const char* detail) {
 Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::size_t body_max,
                             const std::atomic<bool>& cancelled, const std::string& ca_file) {
   const Easy easy(is_curl_ready() ? curl_easy_init() : nullptr);
-  if (!easy) return Error{ErrorCode::kUnavailable, "the HTTP library does not start"};
+  if (!easy) return Error{ErrorCode::kUnavailable, "cannot start the HTTP library"};
 
   const Lines lines = header_lines(request);
   set_request(easy.get(), request, lines.get());

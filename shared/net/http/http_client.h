@@ -13,26 +13,26 @@ namespace carillon::net {
 
 struct HttpReply {
   int status = 0;
-  std::map<std::string, std::string> headers{};  // names in lower case; the last of equal ones
+  std::map<std::string, std::string> headers{};  // names in lower case; of repeated ones the last
   std::string body{};
-  bool body_cut = false;  // there was more than was asked for
+  bool body_cut = false;  // the body was longer than requested
 };
 
-// Sends one request over http or https and waits for the answer: at most `timeout` (0: no limit),
-// or until `cancelled`, which is noticed within a tenth of a second. Redirections are answers like
-// any other. A body longer than `body_max` is cut there, and the connection closed.
+// Sends one request over http or https and waits for the response: at most `timeout` (0: no limit),
+// or until `cancelled`, which is checked every tenth of a second. Redirects are not followed. A
+// body longer than `body_max` is cut, and the connection closed.
 //
-// At https:// addresses servers are trusted whose certificates somebody in `ca_file`, in PEM, has
-// signed; empty: whom the system trusts.
+// For https, `ca_file` is a PEM file with the trusted certificate authorities; empty: the system's.
 //
-// kTimeout: the time is over. kInvalidArgument: not an address to send to. kUnavailable: any other
-// reason why there is no whole answer, cancelling included; the request may have been carried out.
+// Errors: kTimeout. kInvalidArgument for an invalid address. kUnavailable if there is no complete
+// response for another reason, including cancellation; the server may have processed the request.
 //
-// Thread: any number at a time; each waits for its own.
+// Thread: any number at a time; each waits for its own response.
 Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::size_t body_max,
                             const std::atomic<bool>& cancelled, const std::string& ca_file = {});
 
-// kInvalidArgument: such a file cannot be read or holds no certificates; `option` names it.
+// Error: kInvalidArgument if the file cannot be read or has no certificates; `option` is named in
+// it.
 Status check_ca_file(const std::string& ca_file, const std::string& option);
 
 }  // namespace carillon::net

@@ -17,7 +17,7 @@ namespace {
 
 using boost::system::error_code;
 
-// How late the end of a time-out may be noticed.
+// Precision of time-outs.
 constexpr std::chrono::milliseconds kLookAtTime{50};
 
 bool breaks_line(const std::string& text) {
@@ -27,14 +27,14 @@ bool breaks_line(const std::string& text) {
 Status check(const Post& post) {
   for (const auto& [name, value] : post.headers) {
     if (breaks_line(name) || breaks_line(value))
-      return Error{ErrorCode::kInvalidArgument, "header " + name + " holds a line break"};
+      return Error{ErrorCode::kInvalidArgument, "header " + name + " contains a line break"};
   }
   return {};
 }
 
 }  // namespace
 
-// What the thread does.
+// The code that runs on the thread.
 class HttpPoster::Worker {
  public:
   Worker(const HttpPosterConfig& config, TlsContext tls, const Clock& clock, Mailbox<Sent>& posts,
@@ -44,7 +44,7 @@ class HttpPoster::Worker {
                .on_outcome =
                    [&outcomes](std::uint64_t turn, PostOutcome outcome) {
                      const bool taken = outcomes.put(Heard{turn, std::move(outcome)});
-                     CARILLON_ASSERT(taken, "there is room for as many as may be under way");
+                     CARILLON_ASSERT(taken, "the queue has room for all transfers in progress");
                    },
                .on_hang_up = [&hang_ups](std::string server) { hang_ups.put(std::move(server)); },
                .tls = std::move(tls)},
@@ -149,7 +149,7 @@ void HttpPoster::set_receiver(PostReceiver* receiver) {
 bool HttpPoster::post(Post post) {
   if (under_way_ == config_.posts_max) return false;
   const bool taken = posts_.put(Sent{turn_, std::move(post)});
-  CARILLON_ASSERT(taken, "there is room for as many as may be under way");
+  CARILLON_ASSERT(taken, "the queue has room for all transfers in progress");
   ++under_way_;
   return true;
 }

@@ -17,32 +17,33 @@ namespace carillon::net {
 class TlsContext;
 
 struct HttpPosterConfig {
-  // Posts under way, those that wait for a connection included. More is more memory.
+  // Most requests in progress, including those that wait for a connection. More needs more memory.
   std::size_t posts_max = 16'384;
-  // More let a server do more at a time, and one that hangs hold more descriptors.
+  // More allows more concurrency per server, and a server that hangs blocks more descriptors.
   std::size_t connections_per_server = 64;
   std::size_t connections_max = 4096;
-  // How long after an answer its connection is used again. Longer spares connecting; too long meets
-  // servers that are just closing what is idle, and nobody knows whether they took a request.
+  // How long an idle connection may be reused. Longer saves new connections. Too long meets servers
+  // that are closing idle connections; then it is unknown whether they received the request.
   Duration reuse_max = std::chrono::seconds{4};
-  // Who signs the certificates of https servers: a file in PEM; empty: whom the system trusts.
+  // PEM file with the certificate authorities of https servers; empty: the system's.
   std::string ca_file{};
-  std::string ca_option = "--xxl-ca";  // sets it, as an error says
+  std::string ca_option = "--xxl-ca";  // the flag for it, named in errors
 };
 
-// Sends over http and https, with connections that are kept open, on a thread of its own. Each
-// server has connections and a line of its own, so that one that hangs delays no other.
+// Sends requests over http and https on kept-alive connections, on its own thread. Each server has
+// its own connections and queue, so a server that hangs delays no other.
 //
-// A request that was written on a connection which then broke is never sent again by itself. What
-// is_metadata_address() is not called, whatever a name resolves to.
+// A request whose connection broke after it was written is never resent automatically. Addresses
+// with is_metadata_address() are never called, even if a name resolves to one.
 //
-// Thread: the loop's, inside and out.
+// Thread: the loop.
 class HttpPoster final : public Poster {
  public:
-  // The references must outlive it. kInvalidArgument: `ca_file` holds no certificates.
+  // The references must outlive the poster. Error: kInvalidArgument if `ca_file` has no
+  // certificates.
   static Result<std::unique_ptr<HttpPoster>> start(HttpPosterConfig config, EventLoop& loop,
                                                    const Clock& clock);
-  // What is under way is cut off and has no outcome.
+  // Cancels requests in progress; they get no outcome.
   ~HttpPoster() override;
 
   void set_receiver(PostReceiver* receiver) override;
@@ -50,7 +51,7 @@ class HttpPoster final : public Poster {
 
  private:
   class Worker;
-  // Of one receiver: outcomes do not go to the next.
+  // For one receiver: outcomes do not go to the next one.
   struct Sent {
     std::uint64_t turn = 0;
     Post post{};

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kWaitForDescriptors{100};
 
 void accept_next(HttpServerParts& parts);
 
-// No descriptors are left: some connections must end first.
+// No descriptors are left: waits until connections have closed.
 void accept_later(HttpServerParts& parts) {
   auto timer = std::make_shared<boost::asio::steady_timer>(parts.io, kWaitForDescriptors);
   timer->async_wait([&parts, timer](error_code failure) {

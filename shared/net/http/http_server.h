@@ -15,22 +15,22 @@
 namespace carillon::net {
 
 struct HttpServerConfig {
-  // Names that requests may call this server by, besides localhost and the addresses it has.
+  // Host names that requests may use, besides localhost and the server's addresses.
   std::vector<std::string> names{};
-  // Any name will do, because what is called asks for a secret that no page of another site has:
-  // for everything, or for some targets.
+  // Accepts any host name, because requests need a secret that pages of other sites do not have:
+  // for all targets, or for some.
   bool any_name = false;
   std::function<bool(std::string_view target)> any_name_for{};
-  // Larger takes larger requests, and lets a few clients take more memory.
+  // Larger allows larger requests, and more memory per client.
   std::size_t body_max = 4 * 1024 * 1024;
-  // Open connections, idle ones included; more are turned away with 503.
+  // Most open connections, idle ones included; further ones get 503.
   std::size_t connections_max = 4096;
-  // Of these, from one address: so that nobody takes them all.
+  // Most connections from one address, so that one client cannot use all.
   std::size_t connections_per_peer = 2048;
-  // For a request to arrive, from the end of the one before, and for an answer to be taken.
-  // Longer spares idle clients new connections.
+  // Time-out for a request to arrive, counted from the end of the previous one, and for the client
+  // to read an answer. Longer spares idle clients new connections.
   Duration patience = std::chrono::seconds{60};
-  std::string option = "--http";  // sets the address, as an error says
+  std::string option = "--http";  // the flag for the address, named in errors
 };
 
 // A request that came in.
@@ -39,21 +39,21 @@ struct HttpCall {
   std::string target{};                          // "/metrics?x=1", as it was sent
   std::map<std::string, std::string> headers{};  // names in lower case; equal ones joined by comma
   std::string body{};
-  std::string peer{};  // the other end's address
+  std::string peer{};  // the client's address
 };
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body{};
-  std::map<std::string, std::string> headers{};  // further ones
+  std::map<std::string, std::string> headers{};  // further headers
 };
 
-// The way back of one call. Thread: any.
+// Sends the response to one call. Thread: any.
 class HttpResponder {
  public:
-  // The first answer counts. A call that nobody answers gets 503 when its last HttpResponder is
-  // gone.
+  // The first response counts. A call without a response gets 503 when its last HttpResponder is
+  // destroyed.
   void send(HttpResponse response) const;
 
  private:
@@ -66,27 +66,27 @@ class HttpResponder {
 
 struct HttpServerParts;
 
-// An HTTP/1.1 server with keep-alive on a thread of its own.
+// An HTTP/1.1 server with keep-alive on its own thread.
 //
-// What it turns away itself, because it is too large, too slow or no HTTP, is logged.
+// Requests that it rejects itself, because they are too large, too slow or not HTTP, are logged.
 //
-// Web pages of other sites cannot reach it through a browser: a Host that is not one of this
-// server's names or addresses, or an Origin that is not this server, gets 403.
+// It is protected against web pages of other sites: a Host header that is not one of its names or
+// addresses, or an Origin that is not this server, gets 403.
 //
-// Thread: the owner's; the handler runs on the server's thread and must not wait there.
+// Thread: the owner's. The handler runs on the server's thread and must not block.
 class HttpServer {
  public:
   using Handler = std::function<void(HttpCall call, HttpResponder responder)>;
 
-  // Listens at "HOST:PORT"; port 0 takes a free one, host * all addresses.
+  // Listens at "HOST:PORT"; port 0: any free port; host *: all addresses.
   static Result<std::unique_ptr<HttpServer>> open(const std::string& address,
                                                   HttpServerConfig config, Handler handler);
-  // No handler runs any more when it returns; answers still to be sent are lost.
+  // After it no handler runs; unsent responses are lost.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // "http://127.0.0.1:8080", with the port that was taken.
+  // "http://127.0.0.1:8080", with the actual port.
   const std::string& url() const { return url_; }
 
  private:

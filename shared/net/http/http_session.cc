@@ -26,7 +26,7 @@ HttpResponse problem(int status, const std::string& text) {
   return {.status = status, .body = text + "\n"};
 }
 
-// Sends a message and keeps it until it was sent.
+// Sends a message and keeps it alive until it was sent.
 template <class Body, class Then>
 void send_message(beast::tcp_stream& stream, http::response<Body>&& message, Then then) {
   auto kept = std::make_shared<http::response<Body>>(std::move(message));
@@ -48,13 +48,13 @@ void fill_head(http::response<Body>& message, const HttpResponse& response, bool
 struct HttpResponder::State {
   State(std::shared_ptr<HttpServerParts> its_parts, std::shared_ptr<HttpSession> its_session)
       : parts(std::move(its_parts)), session(std::move(its_session)) {}
-  ~State() { send(problem(503, "nobody answered")); }
+  ~State() { send(problem(503, "the server gave no answer")); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   void send(HttpResponse response) {
     if (is_sent.exchange(true)) return;
-    // After the server has stopped this is never run, only destroyed.
+    // After the server has stopped, this is only destroyed, never run.
     boost::asio::dispatch(parts->io,
                           [session = std::move(session), response = std::move(response)]() mutable {
                             session->write(std::move(response), false);
@@ -73,7 +73,7 @@ HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket so
     : parts_(parts), peer_(std::move(peer)), stream_(std::move(socket)) {
   ++parts_.connections;
   ++parts_.connections_of[peer_];
-  beast::error_code ignored;  // Slower answers, no wrong ones.
+  beast::error_code ignored;  // Without it responses are slower, but correct.
   stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
 }
 
@@ -100,10 +100,10 @@ void HttpSession::on_read(beast::error_code failure) {
   is_head_ = false;
   if (failure == http::error::body_limit) {
     const std::string limit = std::to_string(parts_.config.body_max);
-    return refuse(413, "body is too large, at most " + limit + " bytes");
+    return refuse(413, "the body is too large, at most " + limit + " bytes");
   }
   if (failure == http::error::header_limit || failure == http::error::buffer_overflow) {
-    return refuse(431, "header is too large, at most 16384 bytes");
+    return refuse(431, "the header is too large, at most 16384 bytes");
   }
   const bool is_malformed =
       failure.category() == make_error_code(http::error::bad_method).category();
@@ -112,7 +112,7 @@ void HttpSession::on_read(beast::error_code failure) {
     return refuse(400, "malformed request: " + failure.message());
   }
   if (failure == beast::error::timeout && parser_->got_some())
-    parts_.refusals.add(peer_, "the request did not come to its end in time");
+    parts_.refusals.add(peer_, "the request was not complete in time");
   close();
 }
 
@@ -128,13 +128,13 @@ void HttpSession::call() {
 
   beast::error_code failure;
   const auto own = stream_.socket().local_endpoint(failure);
-  if (failure) return close();  // Gone before it was answered.
+  if (failure) return close();  // The client disconnected before the response.
   const std::string_view host = view(request[http::field::host]);
   const HttpServerConfig& config = parts_.config;
   const bool may_be_any =
       config.any_name || (config.any_name_for && config.any_name_for(view(request.target())));
   if (!may_be_any && !is_own_host(host, own.address().to_string(), config.names)) {
-    return refuse(403, "this server is not called '" + std::string{host} +
+    return refuse(403, "this server does not have the name '" + std::string{host} +
                            "' (use its address, or localhost)");
   }
   const auto origin = request.find(http::field::origin);
@@ -177,7 +177,7 @@ void HttpSession::write(HttpResponse response, bool is_last) {
 }
 
 void HttpSession::close() {
-  beast::error_code ignored;  // The other end may have closed first.
+  beast::error_code ignored;  // The client may have closed it first.
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
 }
 

@@ -19,7 +19,7 @@
 
 namespace carillon::net {
 
-// What a server's connections share. Outlives the server for as long as a call is unanswered.
+// State that a server's connections share. It outlives the server while a call has no response.
 struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
   HttpServerParts(HttpServerConfig its_config, HttpServer::Handler its_handler)
       : config(std::move(its_config)), handler(std::move(its_handler)) {}
@@ -29,13 +29,13 @@ struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
   const SystemClock clock{};
   RefusalLog refusals{Logger{"http"}, clock};
   std::size_t connections = 0;
-  std::map<std::string, std::size_t> connections_of{};  // by the other end's address
-  // Below what its waiting work uses, which is destroyed with it.
+  std::map<std::string, std::size_t> connections_of{};  // by the client's address
+  // Declared after the members that its pending work uses, because it is destroyed with that work.
   boost::asio::io_context io{1};
   boost::asio::ip::tcp::acceptor acceptor{io};
 };
 
-// One connection: reads a request, has it answered, reads the next.
+// One connection: reads a request, waits for its response, reads the next.
 //
 // Thread: the server's.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
@@ -46,9 +46,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   HttpSession& operator=(const HttpSession&) = delete;
 
   void read();
-  // As write(), because of what the other end did; logged.
+  // Like write(), for an error of the client; logged.
   void refuse(int status, const std::string& why);
-  // Answers the request read last, and closes then where `is_last`.
+  // Sends the response to the last request, and closes the connection if `is_last`.
   void write(HttpResponse response, bool is_last);
 
  private:
@@ -56,7 +56,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void call();
   void close();
 
-  // Not owned: a connection that waits for its next request must not keep the server alive.
+  // Not owned: an idle connection must not keep the server alive.
   HttpServerParts& parts_;
   const std::string peer_;
   boost::beast::tcp_stream stream_;

@@ -7,7 +7,7 @@
 namespace carillon::net {
 namespace {
 
-// Without port and brackets, in lower case, without the dot that may end a full name.
+// Without port, brackets and final dot, in lower case.
 std::string host_of(std::string_view header) {
   std::string host = lower_ascii(header);
   if (host.starts_with('[')) {

@@ -45,13 +45,13 @@ std::string request_text(const HttpUrl& url, const WaitingPost& waiting) {
   return text;
 }
 
-// Of a machine that is gone nothing comes, not even the end of a connection: it is asked.
+// A dead machine sends nothing, not even the end of a connection: enables keep-alive probes.
 void notice_silence(int fd) {
   constexpr int kAskAfterSeconds = 15;
   constexpr int kAskEverySeconds = 5;
   constexpr int kAskTimes = 3;
   const int on = 1;
-  // What does not work is noticed later.
+  // Failures show later.
   (void)::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kAskAfterSeconds, sizeof kAskAfterSeconds);
   (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kAskEverySeconds, sizeof kAskEverySeconds);
@@ -83,7 +83,7 @@ void PostConnection::on_connected(const error_code& failure) {
   error_code unprepared = failure;
   if (!unprepared && is_connected_to_itself(socket_.native_handle())) {
     end_at_once(socket_.native_handle());
-    unprepared = boost::asio::error::connection_refused;  // Nobody listens there.
+    unprepared = boost::asio::error::connection_refused;  // No program listens there.
   }
   if (!unprepared) socket_.non_blocking(true, unprepared);
   if (unprepared) {
@@ -91,7 +91,7 @@ void PostConnection::on_connected(const error_code& failure) {
     return server_.on_connect_failed(unprepared.message(),
                                      unprepared == boost::asio::error::connection_refused);
   }
-  error_code ignored;  // Slower requests, no wrong ones.
+  error_code ignored;  // Without it requests are slower, but correct.
   socket_.set_option(tcp::no_delay(true), ignored);
   notice_silence(socket_.native_handle());
   if (server_.url().scheme != "https") return on_ready();
@@ -132,7 +132,7 @@ bool PostConnection::is_quiet() {
 }
 
 void PostConnection::send(WaitingPost waiting) {
-  CARILLON_ASSERT(is_idle() && !is_closed_, "a connection carries one post at a time");
+  CARILLON_ASSERT(is_idle() && !is_closed_, "a connection carries one request at a time");
   request_ = request_text(server_.url(), waiting);
   written_ = 0;
   answer_.emplace(waiting.post.answer_max, waiting.post.cuts_answer);
@@ -143,7 +143,7 @@ void PostConnection::send(WaitingPost waiting) {
   write();
 }
 
-// At once as far as it goes, so that it is known at any time whether anything went out.
+// Writes immediately as much as possible, so that it is always known whether anything was sent.
 void PostConnection::write() {
   while (written_ < request_.size()) {
     error_code failure;
@@ -155,7 +155,7 @@ void PostConnection::write() {
                          });
       return;
     }
-    // An answer may have come before, so that reading tells how it ends.
+    // A response may have arrived before, so the read decides.
     if (failure) return;
   }
 }
@@ -203,7 +203,7 @@ void PostConnection::read() {
 
 void PostConnection::on_read(const error_code& failure, std::size_t bytes) {
   if (failure) return on_end(failure);
-  if (!waiting_) return close();  // Nobody asked.
+  if (!waiting_) return close();  // An unexpected message.
   const Status taken = answer_->take({bytes_.data(), bytes});
   if (!taken.ok())
     return fail({.kind = PostOutcome::Kind::kUnknown, .error = taken.error().message});
@@ -211,7 +211,7 @@ void PostConnection::on_read(const error_code& failure, std::size_t bytes) {
   read();
 }
 
-// The other end has closed, or the connection broke.
+// The server has closed the connection, or it broke.
 void PostConnection::on_end(const error_code& failure) {
   if (!waiting_) {
     close();
@@ -222,7 +222,7 @@ void PostConnection::on_end(const error_code& failure) {
                            : Status{Error{ErrorCode::kUnavailable, failure.message()}};
   if (ended.ok()) return finish();
   if (written_ == 0 && was_used_) {
-    // It was closed while nothing was under way.
+    // It was closed while it was idle.
     WaitingPost again = std::move(*waiting_);
     waiting_.reset();
     close();
@@ -245,7 +245,7 @@ void PostConnection::finish() {
   waiting_.reset();
   if (may_follow) {
     Duration reuse = server_.parts().config.reuse_max;
-    // A second earlier than it says: what is on the way when it closes would be in doubt.
+    // A second earlier than the server says, to avoid requests that cross with the close.
     if (seconds) reuse = std::min<Duration>(reuse, std::chrono::seconds{*seconds - 1});
     reuse_until_ = server_.parts().clock.steady_now() + reuse;
     was_used_ = true;
@@ -270,18 +270,18 @@ void PostConnection::look_at_time(SteadyTime now) {
   if (is_connecting_) {
     if (now < connect_deadline_) return;
     close();
-    return server_.on_connect_failed("no answer to connecting", false);
+    return server_.on_connect_failed("no answer to the connection attempt", false);
   }
   if (!waiting_ || now < waiting_->deadline) return;
   fail({.kind = written_ == 0 ? PostOutcome::Kind::kNotSent : PostOutcome::Kind::kUnknown,
         .error = written_ == 0 ? "the request could not be written in time"
-                               : "no whole answer came in time"});
+                               : "no complete response in time"});
 }
 
 void PostConnection::close() {
   if (std::exchange(is_closed_, true)) return;
   if (tls_) tls_->shut_down();
-  error_code ignored;  // It is gone either way.
+  error_code ignored;  // The connection is closed in any case.
   socket_.close(ignored);
   server_.forget(*this);
 }

@@ -17,35 +17,35 @@
 
 namespace carillon::net {
 
-// A post on its way.
+// A request in progress.
 struct WaitingPost {
   std::uint64_t turn = 0;
   Post post{};
   std::string path{};     // "/run"
-  SteadyTime deadline{};  // of what may wait: for being sent, then for its answer
+  SteadyTime deadline{};  // first for the sending, then for the response
 
   bool may_begin(SteadyTime now) const { return !post.sending || post.sending->may_begin(now); }
 };
 
 class PostServer;
 
-// One connection to a server, for one post after the other; over TLS where its address is https.
-// It always reads, so that it notices at once when the other end closes.
+// One connection to a server, for one request after another; with TLS for https. It always reads,
+// so that it immediately detects when the server closes it.
 //
-// Thread: the poster's. Once closed it says nothing more to its server.
+// Thread: the poster's. After close() it makes no more calls to its server.
 class PostConnection : public std::enable_shared_from_this<PostConnection> {
  public:
   PostConnection(PostServer& server, boost::asio::io_context& io);
 
   void connect(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints);
-  // Nothing is under way, and the last answer came a short while ago.
+  // It is idle, and the last response arrived recently.
   bool is_fresh(SteadyTime now) const { return is_idle() && now < reuse_until_; }
-  // Whether the other end has neither closed nor said anything since; the news may be here already
-  // and not yet read.
+  // Whether the server has neither closed it nor sent anything since. The event may have arrived
+  // without being read yet.
   bool is_quiet();
   // Requires: is_idle().
   void send(WaitingPost waiting);
-  // Gives up what takes too long.
+  // Ends requests that have timed out.
   void look_at_time(SteadyTime now);
   void close();
 
@@ -59,9 +59,9 @@ class PostConnection : public std::enable_shared_from_this<PostConnection> {
   void on_ready();
   void read();
   void read_tls();
-  // Goes on with `next` when the socket is ready for what `step` wants.
+  // Continues with `next` when the socket is ready for `step`.
   void await(TlsStream::Step step, void (PostConnection::*next)());
-  // As many bytes as go at once; would_block: none just now.
+  // Writes as many bytes as possible; would_block: none.
   std::size_t write_some(boost::system::error_code& failure);
   void on_read(const boost::system::error_code& failure, std::size_t bytes);
   void on_end(const boost::system::error_code& failure);
@@ -78,7 +78,7 @@ class PostConnection : public std::enable_shared_from_this<PostConnection> {
   bool was_used_ = false;
   SteadyTime connect_deadline_{};
   SteadyTime reuse_until_{};
-  // Of the post under way.
+  // Of the current request.
   std::optional<WaitingPost> waiting_{};
   std::optional<AnswerReader> answer_{};
   std::string request_{};

@@ -42,7 +42,7 @@ void PostServer::on_connected() {
 }
 
 void PostServer::on_connect_failed(const std::string& why, bool is_refused) {
-  endpoints_.clear();  // A name may have moved.
+  endpoints_.clear();  // The name may resolve to another address now.
   if (!line_.empty()) fail_first("cannot connect to " + name_ + ": " + why, is_refused);
   serve();
 }
@@ -56,7 +56,7 @@ void PostServer::forget(const PostConnection& connection) {
   if (connection.is_connecting()) --connecting_;
   const auto found = std::find_if(connections_.begin(), connections_.end(),
                                   [&](const auto& one) { return one.get() == &connection; });
-  // Its handlers hold it for as long as they run.
+  // Its handlers keep it alive while they run.
   connections_.erase(found);
   --parts_.connections;
 }
@@ -77,7 +77,7 @@ void PostServer::serve() {
   connect_more();
 }
 
-// The one that was used last, so that the others are let go when less is to be done.
+// The most recently used one, so that the others can be closed under low load.
 std::shared_ptr<PostConnection> PostServer::fresh_connection(SteadyTime now) {
   while (true) {
     std::shared_ptr<PostConnection> best;
@@ -91,7 +91,7 @@ std::shared_ptr<PostConnection> PostServer::fresh_connection(SteadyTime now) {
   }
 }
 
-// One for each that waits.
+// Opens one for each waiting request.
 void PostServer::connect_more() {
   while (connecting_ < line_.size() && connections_.size() < parts_.config.connections_per_server &&
          parts_.connections < parts_.config.connections_max) {
@@ -138,7 +138,7 @@ void PostServer::on_resolved(const Endpoints& found, const std::string& failure)
 
 void PostServer::look_at_time(SteadyTime now) {
   end_late(now);
-  const auto all = connections_;  // They leave when they close.
+  const auto all = connections_;  // They remove themselves when they close.
   for (const auto& one : all) one->look_at_time(now);
   close_idle(now);
   serve();
@@ -154,7 +154,7 @@ void PostServer::end_late(SteadyTime now) {
     return !one.may_begin(now) || is_late(one, now);
   };
   if (std::none_of(line_.begin(), line_.end(), is_any)) return;
-  // Without a connection of its own, those of other servers may have taken all that there may be.
+  // Without its own connection: other servers may use all allowed connections.
   const bool is_crowded = !is_resolving_ && (connecting_ == 0 || connections_.size() > connecting_);
   const std::string why = is_crowded ? "no connection to " + name_ + " became free in time"
                                      : "cannot connect to " + name_ + ": no answer in time";
@@ -173,7 +173,7 @@ void PostServer::end_late(SteadyTime now) {
   }
 }
 
-// One connection stays, to notice when the server goes; but where room is short for others.
+// Keeps one connection, to detect when the server goes down, unless other servers need it.
 void PostServer::close_idle(SteadyTime now) {
   const bool is_crowded = parts_.connections >= parts_.config.connections_max;
   std::vector<std::shared_ptr<PostConnection>> idle;
@@ -191,7 +191,7 @@ void PostServer::close_idle(SteadyTime now) {
 void PostServer::end_recalled(const WaitingPost& one) {
   parts_.on_outcome(one.turn, {.id = one.post.id,
                                .kind = PostOutcome::Kind::kNotSent,
-                               .error = "it was not sent in time",
+                               .error = "the request was not sent in time",
                                .is_recalled = true});
 }
 

@@ -18,7 +18,7 @@
 
 namespace carillon::net {
 
-// What a poster's servers share.
+// State that a poster's servers share.
 struct PosterParts {
   const HttpPosterConfig config;
   const Clock& clock;
@@ -26,12 +26,12 @@ struct PosterParts {
   std::function<void(const std::string& server)> on_hang_up;
   TlsContext tls;
   std::size_t connections = 0;
-  // Above what its sockets belong to.
+  // Declared before the members that own its sockets.
   boost::asio::io_context io{1};
   boost::asio::ip::tcp::resolver resolver{io};
 };
 
-// One server: who waits for it, and the connections to it.
+// One server: its waiting requests and its connections.
 //
 // Thread: the poster's.
 class PostServer {
@@ -42,7 +42,7 @@ class PostServer {
   PostServer& operator=(const PostServer&) = delete;
 
   void add(WaitingPost waiting);
-  // Ends what takes too long, and goes on with what has waited for room.
+  // Ends requests that have timed out, and continues those that waited for a connection.
   void look_at_time(SteadyTime now);
   bool is_unused() const { return line_.empty() && connections_.empty() && !is_resolving_; }
 
@@ -74,9 +74,9 @@ class PostServer {
   PosterParts& parts_;
   const HttpUrl url_;
   const std::string name_;  // "http://HOST:PORT" or "https://HOST:PORT"
-  Endpoints endpoints_{};   // empty: to be found out
+  Endpoints endpoints_{};   // empty: not resolved yet
   bool is_resolving_ = false;
-  SteadyTime answered_at_{};  // any post
+  SteadyTime answered_at_{};  // any request
   std::deque<WaitingPost> line_{};
   std::vector<std::shared_ptr<PostConnection>> connections_{};
   std::size_t connecting_ = 0;

@@ -18,7 +18,7 @@ void RefusalLog::add(const std::string& peer, std::string_view reason) {
     ++unsaid_;
     return;
   }
-  log_.warn("a request was refused", "peer", peer, "reason", reason.substr(0, kReasonBytesMax),
+  log_.warn("rejected a request", "peer", peer, "reason", reason.substr(0, kReasonBytesMax),
             "refused_before", std::exchange(unsaid_, 0));
   quiet_until_ = now + kQuiet;
 }

@@ -9,9 +9,8 @@
 
 namespace carillon::net {
 
-// Tells whoever operates a server that requests are refused: of the first at once, then in a line
-// each ten seconds at most, which says how many there were. Whoever is refused a thousand times a
-// second fills no disk.
+// Logs rejected requests for the operator: the first immediately, then at most one line in ten
+// seconds with their number, so that a flood of rejections does not fill the disk.
 //
 // Thread: one.
 class RefusalLog {

@@ -18,7 +18,7 @@
 namespace carillon::net {
 namespace {
 
-// The first error of this thread's queue, which is empty afterwards.
+// The first error of this thread's error queue; clears the queue.
 std::string queued_error(const std::string& otherwise) {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
@@ -50,18 +50,18 @@ Result<TlsContext> TlsContext::open(const std::string& ca_file, std::string opti
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
   if (ca_file.empty()) {
-    SSL_CTX_set_default_verify_paths(raw);  // Without any, no certificate is trusted.
+    SSL_CTX_set_default_verify_paths(raw);  // Without certificates, none is trusted.
   } else if (SSL_CTX_load_verify_locations(raw, ca_file.c_str(), nullptr) != 1) {
     return Error{ErrorCode::kInvalidArgument,
                  context.option_ + " " + ca_file +
-                     " holds no certificates in PEM: " + queued_error("it cannot be read")};
+                     " contains no PEM certificates: " + queued_error("it cannot be read")};
   }
   return context;
 }
 
 TlsStream::TlsStream(const TlsContext& context, int fd, const std::string& host)
     : context_(context), ssl_(SSL_new(context.get())) {
-  CARILLON_ASSERT(ssl_ != nullptr, "there is memory for a connection");
+  CARILLON_ASSERT(ssl_ != nullptr, "memory is available");
   SSL_set_connect_state(ssl_.get());
   is_broken_ = SSL_set_fd(ssl_.get(), fd) != 1;
   if (is_address(host)) {
@@ -87,7 +87,7 @@ TlsStream::Step TlsStream::step_of(int returned) {
                                : std::system_category().message(errno_then);
       break;
     default:
-      error_ = queued_error("a mistake in TLS");
+      error_ = queued_error("a TLS error");
   }
   is_broken_ = true;
   return Step::kBroken;
@@ -104,7 +104,7 @@ TlsStream::Step TlsStream::handshake() {
   if (step == Step::kBroken && verdict != X509_V_OK) {
     error_ = std::string{"its certificate is not trusted: "} +
              X509_verify_cert_error_string(verdict) + " (" + context_.option() +
-             " names who signs them)";
+             " names its certificate authority)";
   }
   return step;
 }
@@ -141,7 +141,7 @@ bool TlsStream::is_quiet() {
 void TlsStream::shut_down() {
   if (is_broken_ || SSL_is_init_finished(ssl_.get()) != 1) return;
   ERR_clear_error();
-  (void)SSL_shutdown(ssl_.get());  // The socket is closed after it either way.
+  (void)SSL_shutdown(ssl_.get());  // The socket is closed afterwards in any case.
   ERR_clear_error();
 }
 

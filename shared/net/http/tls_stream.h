@@ -10,12 +10,12 @@
 
 namespace carillon::net {
 
-// Whom connections over TLS trust.
+// The certificate authorities of TLS connections.
 //
-// Thread: any, once it is open.
+// Thread: any, after open().
 class TlsContext {
  public:
-  // `ca_file`: in PEM, of those who sign certificates; empty: the system's. `option` names it in
+  // `ca_file`: PEM file with the certificate authorities; empty: the system's. `option`: named in
   // errors.
   static Result<TlsContext> open(const std::string& ca_file, std::string option);
 
@@ -32,18 +32,18 @@ class TlsContext {
   std::unique_ptr<SSL_CTX, Free> context_{};
 };
 
-// The client's side of TLS over a socket that does not block, which it does not own. The server's
-// certificate must name its host.
+// The client side of TLS on a non-blocking socket, which it does not own. The server's certificate
+// must contain its host.
 //
 // Thread: one. SIGPIPE must be ignored or blocked.
 class TlsStream {
  public:
   enum class Step {
-    kDone,        // `bytes` were moved
-    kWantsRead,   // again, when the socket can be read
-    kWantsWrite,  // again, when it can be written
-    kEnd,         // the other end has closed, and says so
-    kBroken       // error() says how
+    kDone,        // `bytes` were transferred
+    kWantsRead,   // retry when the socket is readable
+    kWantsWrite,  // retry when it is writable
+    kEnd,         // the peer has closed the connection properly
+    kBroken       // error() has the reason
   };
   struct Moved {
     Step step = Step::kBroken;
@@ -54,13 +54,13 @@ class TlsStream {
 
   Step handshake();
   Moved read(char* into, std::size_t size);
-  // What was not moved has not reached the other end in a form that it can read.
+  // Bytes that were not transferred have not reached the peer in readable form.
   Moved write(const char* from, std::size_t size);
-  // Whether read() would give something without the socket.
+  // Whether read() returns data without reading the socket.
   bool has_more() const;
-  // Whether the other end has neither closed nor said anything.
+  // Whether the peer has neither closed the connection nor sent anything.
   bool is_quiet();
-  // Says goodbye, if that is still possible.
+  // Sends a close notification, if that is still possible.
   void shut_down();
   const std::string& error() const { return error_; }
 

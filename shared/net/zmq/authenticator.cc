@@ -13,7 +13,7 @@ namespace {
 enum Part : std::size_t { kVersion = 0, kRequestId, kDomain, kAddress, kIdentity, kMechanism };
 constexpr std::size_t kCredentials = 6;
 
-// The password of PLAIN's name and password, the key of CURVE, nothing for other mechanisms.
+// The password of PLAIN, or the key of CURVE; empty for other mechanisms.
 std::string credential_of(const std::string& mechanism,
                           const std::vector<zmq::message_t>& request) {
   if (mechanism == "PLAIN" && request.size() == kCredentials + 2) {
@@ -68,7 +68,7 @@ void Authenticator::answer(const std::vector<zmq::message_t>& request) {
     request_id = request[kRequestId].to_string();
     const std::string mechanism = request[kMechanism].to_string();
     allowed = is_allowed_(mechanism, credential_of(mechanism, request));
-    // Not every one: a client that keeps trying shall not fill the log.
+    // Logs only some: a client that keeps trying must not fill the log.
     if (!allowed && std::has_single_bit(++denied_)) {
       log_.warn("access denied", "address", request[kAddress].to_string(), "mechanism", mechanism,
                 "denied_so_far", denied_);
@@ -78,7 +78,7 @@ void Authenticator::answer(const std::vector<zmq::message_t>& request) {
       "1.0", request_id, allowed ? "200" : "400", allowed ? "OK" : "denied", "", ""};
   for (std::size_t i = 0; i < reply.size(); ++i) {
     zmq::message_t part(reply[i]);
-    // Whoever asked may be gone; then nobody misses the reply.
+    // The requester may have disconnected; then no reply is needed.
     if (!send_part(socket_, part, i + 1 < reply.size())) break;
   }
 }

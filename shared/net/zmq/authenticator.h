@@ -12,13 +12,13 @@
 
 namespace carillon::net {
 
-// Decides who may connect: answers ZeroMQ's authentication requests (ZAP, RFC 27) of one context.
-// Make it before the context's server socket is bound.
+// Decides which clients may connect: answers ZeroMQ's authentication requests (ZAP, RFC 27) of one
+// context. Create it before the context's server socket is bound.
 //
-// Thread: the loop's; ZeroMQ waits for it with the handshake, and with nothing else.
+// Thread: the loop. ZeroMQ waits for it only with the handshake.
 class Authenticator {
  public:
-  // What a client shows: its password, or its CURVE key in 40 characters.
+  // The client's password, or its CURVE key of 40 characters.
   using IsAllowed =
       std::function<bool(const std::string& mechanism, const std::string& credential)>;
 
@@ -37,8 +37,8 @@ class Authenticator {
   SocketWatch watch_;
 };
 
-// Takes as long for equal as for different texts of one length, so that nobody can guess a secret
-// one character after another.
+// Takes the same time for equal and different texts of one length, so that a secret cannot be
+// guessed character by character.
 bool is_same_secret(const std::string& one, const std::string& other);
 
 }  // namespace carillon::net

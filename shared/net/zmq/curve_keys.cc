@@ -30,12 +30,12 @@ Result<std::string> read_key(const fs::path& path) {
   if (!file) {
     return Error{ErrorCode::kNotFound, "cannot read " + path.string() + ": " +
                                            std::strerror(errno) +
-                                           " (make keys with: jobclient keys new DIR)"};
+                                           " (create keys with: jobclient keys new DIR)"};
   }
   file >> text;
   if (!is_key(text)) {
     return Error{ErrorCode::kInvalidArgument,
-                 path.string() + " holds no CURVE key, which is 40 characters"};
+                 path.string() + " contains no CURVE key of 40 characters"};
   }
   return text;
 }
@@ -44,7 +44,8 @@ Result<std::string> read_secret(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 077U) != 0) {
     return Error{ErrorCode::kDenied,
-                 path.string() + " is open to other users (run chmod go= '" + path.string() + "')"};
+                 path.string() + " is readable or writable by other users (run chmod go= '" +
+                     path.string() + "')"};
   }
   return read_key(path);
 }
@@ -61,7 +62,7 @@ Status write_key(const fs::path& path, const std::string& key, mode_t mode) {
                "cannot write " + path.string() + ": " + std::strerror(reason)};
 }
 
-// Keys in use are never written over: whoever has them would be locked out.
+// Keys in use are never overwritten: that would lock out programs that use them.
 Status check_has_no_keys(const fs::path& root) {
   for (const char* name :
        {"server.key", "server.pub", "client.key", "client.pub", "clients/client.pub"}) {
@@ -70,8 +71,8 @@ Status check_has_no_keys(const fs::path& root) {
     if (!fs::exists(fs::symlink_status(path, failure))) continue;
     return Error{ErrorCode::kConflict,
                  path.string() +
-                     " is there already, and no key was made (name another folder, or remove the "
-                     "old keys when no program needs them any more)"};
+                     " already exists, so no key was created (give another folder, or remove the "
+                     "old keys if no program needs them)"};
   }
   return {};
 }
@@ -81,7 +82,7 @@ Status write_pair(const fs::path& folder, const std::string& name, std::string& 
   std::array<char, kKeyCharacters + 1> secret{};
   if (zmq_curve_keypair(own.data(), secret.data()) != 0) {
     return Error{ErrorCode::kUnavailable,
-                 std::string{"cannot make CURVE keys: "} + zmq_strerror(zmq_errno())};
+                 std::string{"cannot create CURVE keys: "} + zmq_strerror(zmq_errno())};
   }
   public_key = own.data();
   CARILLON_TRY(write_key(folder / (name + ".key"), secret.data(), 0600));
@@ -97,7 +98,7 @@ Status make_keys(const std::string& folder) {
   fs::create_directories(root / "clients", failure);
   if (failure) {
     return Error{ErrorCode::kUnavailable,
-                 "cannot make " + (root / "clients").string() + ": " + failure.message()};
+                 "cannot create " + (root / "clients").string() + ": " + failure.message()};
   }
   fs::permissions(root, fs::perms::owner_all, failure);
   std::string server;

@@ -8,10 +8,11 @@
 namespace carillon::net {
 namespace {
 
-constexpr int kFramesQueuedMax = 256;  // a peer, each way; then it is told to slow down
+constexpr int kFramesQueuedMax =
+    256;  // per peer and direction; beyond it the peer is asked to slow down
 constexpr int kHeartbeatMs = 1000;
-constexpr int kSilenceMs = 3000;    // a peer that answers no heartbeat for so long is gone
-constexpr int kHandshakeMs = 5000;  // for a connection to show that it may stay
+constexpr int kSilenceMs = 3000;    // a peer without a heartbeat for this time is dead
+constexpr int kHandshakeMs = 5000;  // time-out of the handshake
 
 }  // namespace
 

@@ -7,11 +7,11 @@
 
 namespace carillon::net {
 
-// What the two ends of a connection have in common: bounded queues and frames, a dead peer noticed
+// Options for both ends of a connection: limits for queues and frames, and detection of a dead peer
 // within three seconds.
 void set_common_options(zmq::socket_t& socket, const Endpoint& endpoint);
 
-// The one place where an exception of the ZeroMQ library becomes an Error.
+// The only place that converts an exception of the ZeroMQ library to an Error.
 Error zmq_error(const std::string& what, const zmq::error_t& failure);
 
 }  // namespace carillon::net

@@ -28,7 +28,7 @@ SocketWatch::SocketWatch(EventLoop& loop, zmq::socket_ref socket, std::function<
       fd_(socket_.get(zmq::sockopt::fd)),
       read_(std::make_shared<std::function<bool()>>(std::move(read))) {
   loop_.watch(fd_, [this] { read_now(); });
-  touched();  // What came before nobody will be told again.
+  touched();  // Earlier events are not reported again.
 }
 
 SocketWatch::~SocketWatch() { loop_.unwatch(fd_); }
@@ -36,7 +36,7 @@ SocketWatch::~SocketWatch() { loop_.unwatch(fd_); }
 void SocketWatch::touched() {
   if (will_look_) return;
   will_look_ = true;
-  // Work that is posted makes the loop turn without waiting, wherever this is called from.
+  // Posted work makes the loop turn without waiting, from any caller.
   loop_.post([this, alive = std::weak_ptr(read_)] {
     if (!alive.expired()) look_again();
   });
@@ -58,7 +58,7 @@ bool SocketWatch::is_readable() {
 }
 
 void SocketWatch::read_now() {
-  const auto read = read_;  // This may be gone when it returns.
+  const auto read = read_;  // This object may be destroyed when it returns.
   const bool more = (*read)();
   if (more && read.use_count() > 1) touched();
 }

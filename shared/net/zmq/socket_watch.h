@@ -9,22 +9,22 @@
 
 namespace carillon::net {
 
-// Receives one part of a message without waiting. False: there is none.
+// Receives one part of a message without blocking. False: there is none.
 bool receive_part(zmq::socket_ref socket, zmq::message_t& part);
 
-// Sends one part without waiting. Otherwise errno says why not: EAGAIN the other side does not
-// read, EHOSTUNREACH there is no such peer (any more).
+// Sends one part without blocking. False: errno has the reason: EAGAIN if the peer does not read,
+// EHOSTUNREACH if the peer does not exist (any more).
 bool send_part(zmq::socket_ref socket, zmq::message_t& part, bool more_follow);
 
-// Ties a ZeroMQ socket to an event loop. A socket's descriptor tells of changes only once, and any
-// call on the socket may use that up; so after each send, and whenever reading stopped with frames
-// left, the socket is asked again.
+// Connects a ZeroMQ socket to an event loop. A socket's descriptor reports a change only once, and
+// any call on the socket may consume the report. So the socket is checked again after each send,
+// and after a read that left frames.
 //
 // Thread: the loop's.
 class SocketWatch {
  public:
-  // `read` takes what is there, up to some limit, and answers whether it stopped at that limit.
-  // It may destroy this watch.
+  // `read` reads frames up to a limit, and returns whether it stopped at the limit. It may destroy
+  // this watch.
   SocketWatch(EventLoop& loop, zmq::socket_ref socket, std::function<bool()> read);
   ~SocketWatch();
   SocketWatch(const SocketWatch&) = delete;

@@ -41,12 +41,12 @@ Error system_error(const std::string& what, const std::string& path) {
                          : reason == ELOOP || reason == EACCES ? ErrorCode::kDenied
                                                                : ErrorCode::kUnavailable;
   return {code, "cannot " + what + " " + path + ": " + std::strerror(reason) +
-                    (reason == ELOOP ? " (links are not followed)" : "")};
+                    (reason == ELOOP ? " (symbolic links are not followed)" : "")};
 }
 
 Status check_private(int fd, const std::string& path) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return system_error("look at", path);
+  if (::fstat(fd, &status) != 0) return system_error("inspect", path);
   if (status.st_uid != ::geteuid()) {
     return Error{ErrorCode::kDenied, path + " belongs to user " + std::to_string(status.st_uid) +
                                          ", must belong to user " + std::to_string(::geteuid()) +
@@ -54,7 +54,7 @@ Status check_private(int fd, const std::string& path) {
   }
   if ((status.st_mode & 077U) != 0) {
     return Error{ErrorCode::kDenied,
-                 path + " is open to other users (run chmod go= '" + path + "')"};
+                 path + " is readable or writable by other users (run chmod go= '" + path + "')"};
   }
   return {};
 }
@@ -68,7 +68,7 @@ std::string name_of(const std::string& path) {
 
 Result<Descriptor> open_folder(const std::string& folder) {
   Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  // Of a link to a folder the system says that it is no folder.
+  // For a link to a folder the system reports that it is not a folder.
   if (descriptor.get() < 0 && errno == ENOTDIR) errno = ELOOP;
   if (descriptor.get() < 0) return system_error("open", folder);
   CARILLON_TRY(check_private(descriptor.get(), folder));
@@ -80,7 +80,7 @@ bool is_token(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c); });
 }
 
-// `fix`: what to do about a file that holds none.
+// `fix`: the remedy for a file without a token.
 Result<std::string> take_token(int fd, const std::string& path, const char* fix) {
   std::string text(kTokenFileBytesMax, '\0');
   const auto got = ::read(fd, text.data(), text.size());
@@ -88,7 +88,7 @@ Result<std::string> take_token(int fd, const std::string& path, const char* fix)
   text.resize(static_cast<std::size_t>(got));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (!is_token(text)) {
-    return Error{ErrorCode::kInvalidArgument, path + " holds no token (" + fix + ")"};
+    return Error{ErrorCode::kInvalidArgument, path + " contains no token (" + fix + ")"};
   }
   return text;
 }
@@ -101,11 +101,11 @@ Result<std::string> read_token_in(int folder, const std::string& path) {
   return take_token(file.get(), path, "remove it and restart the job tracker");
 }
 
-// Secrets come straight from the system; the seam for chance is for what a test wants to repeat.
+// Secrets come directly from the system; Random is for what tests repeat.
 Result<std::string> draw_token() {
   std::array<unsigned char, kTokenBytes> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return system_error("draw", "a random token");
+    return system_error("create", "a random token");
   }
   std::string token;
   for (const unsigned char byte : bytes) {
@@ -117,7 +117,7 @@ Result<std::string> draw_token() {
 }
 
 Status write_token(int folder, const std::string& path, const std::string& token) {
-  // Written beside and renamed, so that nobody reads half of it.
+  // Written to another file and renamed, so that no reader sees half of it.
   const std::string beside = name_of(path) + "." + std::to_string(::getpid());
   ::unlinkat(folder, beside.c_str(), 0);
   const std::string text = token + "\n";
@@ -152,7 +152,7 @@ Result<std::string> make_token(const std::string& path) {
   const std::string folder = folder_of(path);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     Error failure = system_error("make", folder);
-    failure.message += " (is XDG_RUNTIME_DIR this user's?)";
+    failure.message += " (does XDG_RUNTIME_DIR belong to this user?)";
     return failure;
   }
   const Descriptor descriptor = CARILLON_TRY(open_folder(folder));
@@ -172,17 +172,18 @@ Result<std::string> read_token(const std::string& path) {
 Result<std::string> read_given_token(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_error("read", path);
-  // Somebody's choice, so it may be no token file at all.
+  // A user-chosen file may be any file.
   constexpr const char* kFix = "give the file that the job tracker wrote, or a copy of it";
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return system_error("look at", path);
+  if (::fstat(file.get(), &status) != 0) return system_error("inspect", path);
   if (!S_ISREG(status.st_mode)) {
     return Error{
         ErrorCode::kInvalidArgument,
-        path + (S_ISDIR(status.st_mode) ? " is a folder (" : " is no file (") + kFix + ")"};
+        path + (S_ISDIR(status.st_mode) ? " is a folder (" : " is not a file (") + kFix + ")"};
   }
   if ((status.st_mode & 07U) != 0) {
-    return Error{ErrorCode::kDenied, path + " is open to everybody (run chmod o= '" + path + "')"};
+    return Error{ErrorCode::kDenied,
+                 path + " is readable or writable by every user (run chmod o= '" + path + "')"};
   }
   return take_token(file.get(), path, kFix);
 }

@@ -24,21 +24,21 @@ namespace {
 
 constexpr int kFramesPerTurnMax = 256;
 constexpr int kConnectMs = 5000;
-constexpr Duration kUnanswered = std::chrono::seconds{4};  // of the five for a handshake
-constexpr int kLingerMs = 500;  // for what was sent last, when it is destroyed
+constexpr Duration kUnanswered = std::chrono::seconds{4};  // of the five seconds for a handshake
+constexpr int kLingerMs = 500;  // to send the last messages, in the destructor
 constexpr Duration kBackoffMin = std::chrono::milliseconds{100};
 constexpr Duration kBackoffMax = std::chrono::seconds{2};
-// ZeroMQ's own attempts to connect again never come to pass: it only has to say that it would.
+// ZeroMQ never reconnects itself here; the long interval only makes it report the attempt.
 constexpr int kReconnectMs = 3'600'000;
 constexpr int kEventsWatched =
     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
     ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED;
 
-constexpr int kSocketsMax = 16 * 1024;  // two a client
+constexpr int kSocketsMax = 16 * 1024;  // two per client
 
-// All clients of a process share one, and so its I/O thread: each with its own would wake twice as
-// many threads for a message.
+// All clients of a process share one context, and so its I/O thread: separate contexts would wake
+// twice as many threads per message.
 std::shared_ptr<zmq::context_t> shared_context() {
   static Mutex mutex;
   static std::weak_ptr<zmq::context_t> shared;
@@ -52,17 +52,17 @@ std::shared_ptr<zmq::context_t> shared_context() {
   return context;
 }
 
-// Closing a monitor takes a while, so each has an address of its own.
+// Closing a monitor is slow, so each has its own address.
 std::string next_monitor() {
   static std::atomic<std::uint64_t> last{0};
   return "inproc://monitor-" + std::to_string(++last);
 }
 
-// What a client shows.
+// The access data of a client.
 struct Pass {
   std::optional<ClientKeys> keys{};
   std::string keys_folder{};
-  // Read for each connection, since a tracker may bring a new one.
+  // Read for each connection, because a restarted job tracker may have a new token.
   std::string token_path{};
   std::string service_token_path{};  // empty: token_path was given
 };
@@ -71,14 +71,15 @@ Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
                        const Access& access) {
   Pass pass;
   if (!access.keys.empty() && access.insecure) {
-    return Error{ErrorCode::kInvalidArgument, "--keys and --insecure contradict each other"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--keys and --insecure contradict each other (give one)"};
   }
   if (!access.keys.empty()) {
     pass.keys_folder = access.keys;
     pass.keys = CARILLON_TRY(read_client_keys(access.keys));
   } else if (!access.token_file.empty()) {
     pass.token_path = access.token_file;
-    (void)CARILLON_TRY(read_given_token(access.token_file));  // A wrong path is best said at once.
+    (void)CARILLON_TRY(read_given_token(access.token_file));  // A wrong path is reported early.
   } else if (!access.insecure && endpoint.is_loopback()) {
     pass.token_path = token_path(environment, endpoint.port);
     pass.service_token_path = service_token_path(endpoint.port);
@@ -89,8 +90,8 @@ Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
   return pass;
 }
 
-// One socket a connection: when it breaks, what was queued goes with it, and the next one shows
-// the token of that moment.
+// One socket per connection: when it breaks, its queue is dropped, and the next one uses the
+// current token.
 struct Connection {
   Connection(zmq::context_t& context, const Endpoint& endpoint)
       : socket(context, zmq::socket_type::dealer), monitor(context, zmq::socket_type::pair) {
@@ -100,7 +101,8 @@ struct Connection {
     monitor.set(zmq::sockopt::linger, 0);
   }
   ~Connection() {
-    // Before the monitor is closed: ZeroMQ's thread would wait for ever to tell it something.
+    // Before the monitor is closed: otherwise ZeroMQ's thread would block forever on a message to
+    // it.
     zmq_socket_monitor(socket.handle(), nullptr, 0);
   }
   Connection(const Connection&) = delete;
@@ -113,9 +115,9 @@ struct Connection {
   FoundToken token{};
   std::string token_problem{};
   std::optional<SteadyTime> connected_at{};
-  std::string reason{};  // why it will break, when that is known before it does
+  std::string reason{};  // why it will break, if that is already known
   bool is_denied = false;
-  bool is_doubtful = false;  // whether that was a job tracker
+  bool is_doubtful = false;  // it is unknown whether a job tracker closed it
 };
 
 class ZmqClient final : public ClientTransport {
@@ -161,7 +163,7 @@ class ZmqClient final : public ClientTransport {
   bool is_connected_ = false;
   Duration backoff_ = kBackoffMin;
   std::optional<TimerId> retry_;
-  std::string last_reason_;  // that the receiver was told
+  std::string last_reason_;  // last reported to the receiver
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -174,7 +176,7 @@ void ZmqClient::connect() {
   retry_.reset();
   const Status opened = open_connection();
   if (opened.ok()) return;
-  // No descriptors left: that may pass.
+  // No descriptors left: may be temporary.
   connection_.reset();
   loop_.post([this, alive = std::weak_ptr(alive_), reason = opened.error().message] {
     if (!alive.expired()) on_down(reason);
@@ -186,7 +188,7 @@ Status ZmqClient::open_connection() {
   try {
     connection_ = std::make_unique<Connection>(*context_, endpoint_);
     show_pass(*connection_);
-    // Frames are read before the news that the connection broke, hence in this order.
+    // Frames are read before the event that the connection broke, hence this order.
     connection_->socket_watch.emplace(loop_, connection_->socket, [this] { return read_frames(); });
     const std::string monitor = next_monitor();
     if (zmq_socket_monitor(connection_->socket.handle(), monitor.c_str(), kEventsWatched) != 0) {
@@ -214,7 +216,7 @@ void ZmqClient::show_pass(Connection& connection) const {
       connection.socket.set(zmq::sockopt::plain_username, "carillon");
       connection.socket.set(zmq::sockopt::plain_password, connection.token.token);
     } else {
-      // Perhaps nobody listens, or a tracker that needs no token: that shows soon.
+      // Perhaps no program listens, or the job tracker needs no token: this becomes clear soon.
       connection.token_problem = token.error().message;
     }
   }
@@ -232,7 +234,7 @@ Status ZmqClient::send(std::string frame) {
   if (frame.size() > wire::kFrameBytesMax) {
     return Error{ErrorCode::kInvalidArgument,
                  "frame has " + std::to_string(frame.size()) + " bytes, at most " +
-                     std::to_string(wire::kFrameBytesMax) + " can be sent"};
+                     std::to_string(wire::kFrameBytesMax) + " are allowed"};
   }
   if (!is_connected_) {
     return Error{ErrorCode::kUnavailable, "not connected to " + endpoint_.text()};
@@ -242,7 +244,8 @@ Status ZmqClient::send(std::string frame) {
   const int reason = sent ? 0 : errno;
   connection_->socket_watch->touched();
   if (sent) return {};
-  if (reason == EAGAIN) return Error{ErrorCode::kLimit, endpoint_.text() + " does not read"};
+  if (reason == EAGAIN)
+    return Error{ErrorCode::kLimit, endpoint_.text() + " does not read its messages"};
   return Error{ErrorCode::kUnavailable,
                "cannot send to " + endpoint_.text() + ": " + zmq_strerror(reason)};
 }
@@ -272,7 +275,7 @@ bool ZmqClient::read_events() {
   }
 }
 
-// False: the connection is gone, with all that belonged to it.
+// False: the connection and its objects are destroyed.
 bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
   switch (event) {
     case ZMQ_EVENT_CONNECTED:
@@ -297,11 +300,11 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
       if (was_unanswered()) {
         connection_->reason = "no answer from " + endpoint_.text() +
-                              " (the connection is made: does the job tracker stand still, or is "
-                              "that another program's port?)";
+                              " (connected, but no answer: has the job tracker stalled, or does "
+                              "the port belong to another program?)";
         return true;
       }
-      // A tracker that takes another kind of pass may have closed before it could be read which.
+      // A job tracker with other access control may have closed it before its reason was read.
       connection_->is_denied = connection_->is_doubtful = true;
       connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
                                              " closed the connection (is " + pass_.keys_folder +
@@ -318,14 +321,14 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
   }
 }
 
-// ZeroMQ says the same of a handshake that was refused, which is at once, and of one that nobody
-// answered, which it gives up by itself.
+// ZeroMQ reports the same for a rejected handshake, which is immediate, and for one without an
+// answer, which times out.
 bool ZmqClient::was_unanswered() const {
   return connection_->connected_at &&
          clock_.steady_now() >= *connection_->connected_at + kUnanswered;
 }
 
-// Who listens there.
+// Starts a probe of the program at the address.
 bool ZmqClient::is_finding_out() {
   if (probe_) return true;
   try {
@@ -335,7 +338,7 @@ bool ZmqClient::is_finding_out() {
     });
     return true;
   } catch (const zmq::error_t&) {
-    return false;  // Then what is more likely is said.
+    return false;  // Then the likelier reason is reported.
   }
 }
 
@@ -350,7 +353,7 @@ void ZmqClient::on_up() {
 void ZmqClient::on_down(std::string reason) {
   const bool was_connected = is_connected_;
   if (was_connected) {
-    while (read_frames()) {  // What arrived before it broke counts.
+    while (read_frames()) {  // Frames that arrived before it broke count.
     }
   }
   is_connected_ = false;
@@ -369,7 +372,7 @@ void ZmqClient::on_down(std::string reason) {
   if (receiver_ != nullptr) receiver_->on_disconnected(reason);
 }
 
-// Whether the connection was denied only because the tracker wrote its token a moment too late.
+// Whether access was denied only because the job tracker wrote its token slightly too late.
 bool ZmqClient::has_token_changed() const {
   if (!connection_ || !connection_->is_denied || pass_.token_path.empty()) return false;
   const auto token = read_pass_token();
@@ -383,18 +386,18 @@ void ZmqClient::retry_after(Duration wait) {
 std::string ZmqClient::denied_reason() const {
   if (pass_.keys) {
     return "access denied: the job tracker does not know the key " + pass_.keys_folder +
-           "/client.pub (copy it to the folder clients of the tracker's keys)";
+           "/client.pub (copy it to the folder clients in the job tracker's key folder)";
   }
   return "access denied: the token in " + connection_->token.path + " is not the job tracker's";
 }
 
 std::string ZmqClient::mismatch_reason() const {
-  if (pass_.keys) return "access denied: the job tracker takes no keys (leave out --keys)";
+  if (pass_.keys) return "access denied: the job tracker does not accept keys (leave out --keys)";
   if (!connection_->token.token.empty()) {
-    return "access denied: the job tracker takes no tokens (pass --keys DIR, or --insecure)";
+    return "access denied: the job tracker does not accept tokens (pass --keys DIR, or --insecure)";
   }
   if (connection_->token_problem.empty()) {
-    return "access denied: the job tracker wants a token or keys (leave out --insecure)";
+    return "access denied: the job tracker requires a token or keys (leave out --insecure)";
   }
   return "access denied: " + connection_->token_problem +
          " (run as the job tracker's user, or pass --token-file, or --keys DIR if it was started "
@@ -402,9 +405,9 @@ std::string ZmqClient::mismatch_reason() const {
 }
 
 std::string ZmqClient::stranger_reason() const {
-  return "what listens at " + endpoint_.text() +
-         " does not speak Carillon's protocol (is that the port of --http, or another program's? "
-         "name the address of the job tracker's --listen)";
+  return "the program that listens at " + endpoint_.text() +
+         " does not speak Carillon's protocol (is it the --http port, or another program's port? "
+         "give the address of the job tracker's --listen)";
 }
 
 }  // namespace
@@ -416,7 +419,7 @@ Result<std::unique_ptr<ClientTransport>> connect_zmq(EventLoop& loop, const Cloc
   Endpoint to = CARILLON_TRY(parse_endpoint(endpoint));
   if (to.port == 0 || to.host == "*") {
     return Error{ErrorCode::kInvalidArgument,
-                 "cannot connect to " + endpoint + ", only listen there"};
+                 "cannot connect to " + endpoint + ", it is an address for listening only"};
   }
   Pass pass = CARILLON_TRY(make_pass(environment, to, access));
   try {

@@ -17,12 +17,12 @@
 namespace carillon::net {
 namespace {
 
-// So that a flood leaves time for timers and for what the store answers meanwhile.
+// Limits a turn, so that a flood leaves time for timers and answers of the store.
 constexpr int kFramesPerTurnMax = 256;
-constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // more by at most one frame
-constexpr int kLingerMs = 300;                         // for the last answers, when it is destroyed
+constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // exceeded by at most one frame
+constexpr int kLingerMs = 300;                         // for the last answers, in the destructor
 
-// What a server must know before it listens.
+// The access control of a server.
 struct Entrance {
   std::optional<ServerKeys> keys{};
   bool is_token_needed = false;
@@ -31,15 +31,17 @@ struct Entrance {
 Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
   Entrance entrance;
   if (!access.keys.empty() && access.insecure) {
-    return Error{ErrorCode::kInvalidArgument, "--keys and --insecure contradict each other"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--keys and --insecure contradict each other (give one)"};
   }
   if (!access.keys.empty()) {
     entrance.keys = CARILLON_TRY(read_server_keys(access.keys));
   } else if (!access.insecure && !endpoint.is_loopback()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "cannot listen on " + endpoint.text() +
-                     ": others could run commands here (pass --keys DIR, made by jobclient keys "
-                     "new DIR; or --insecure; or listen on 127.0.0.1)"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "cannot listen on " + endpoint.text() +
+            "without access control: programs on other machines could run commands (pass --keys "
+            "DIR, created by jobclient keys new DIR; or --insecure; or listen on 127.0.0.1)"};
   } else {
     entrance.is_token_needed = !access.insecure;
   }
@@ -54,7 +56,7 @@ class ZmqServer final : public ServerTransport {
   ZmqServer(const ZmqServer&) = delete;
   ZmqServer& operator=(const ZmqServer&) = delete;
 
-  // Fills or clears the token file of the port.
+  // Writes or deletes the token file of the port.
   Status settle_token(const Environment& environment, bool is_token_needed);
 
   void set_receiver(ServerReceiver* receiver) override { receiver_ = receiver; }
@@ -64,7 +66,7 @@ class ZmqServer final : public ServerTransport {
  private:
   bool is_allowed(const std::string& mechanism, const std::string& credential) const;
   bool read_frames();
-  // How many bytes it had; empty: none waits.
+  // Reads one frame and returns its size; none: no frame waits.
   std::optional<std::size_t> read_frame();
 
   const Logger log_{"transport"};
@@ -97,14 +99,14 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
     socket_.set(zmq::sockopt::plain_server, true);
   }
 
-  // ZeroMQ binds to addresses and interfaces, and takes * for the interface of that name.
+  // ZeroMQ binds to addresses and interfaces, and treats * as an interface.
   Endpoint bound = endpoint;
   if (bound.host == "localhost") bound.host = "127.0.0.1";
   const std::string port = endpoint.port == 0 ? "*" : std::to_string(endpoint.port);
   const std::string host = bound.is_ipv6() ? "[" + bound.host + "]" : bound.host;
   socket_.bind("tcp://" + host + ":" + port);
   auto taken = parse_endpoint(socket_.get(zmq::sockopt::last_endpoint));
-  CARILLON_ASSERT(taken.ok(), "ZeroMQ says where it listens");
+  CARILLON_ASSERT(taken.ok(), "ZeroMQ reports its address");
   endpoint_ = std::move(taken).value();
   watch_.emplace(loop, socket_, [this] { return read_frames(); });
 }
@@ -122,7 +124,7 @@ Status ZmqServer::settle_token(const Environment& environment, bool is_token_nee
     token_ = CARILLON_TRY(make_token(token_path_));
     return {};
   }
-  // One that a killed tracker left here would lead clients astray.
+  // A token file of a killed job tracker would mislead clients.
   const auto stale = read_token(token_path_);
   if (stale.ok()) remove_token(token_path_, stale.value());
   return {};
@@ -138,7 +140,7 @@ Status ZmqServer::send(const Peer& peer, std::string frame) {
   if (frame.size() > wire::kFrameBytesMax) {
     return Error{ErrorCode::kInvalidArgument,
                  "frame has " + std::to_string(frame.size()) + " bytes, at most " +
-                     std::to_string(wire::kFrameBytesMax) + " can be sent"};
+                     std::to_string(wire::kFrameBytesMax) + " are allowed"};
   }
   zmq::message_t to(peer);
   zmq::message_t body(frame);
@@ -146,8 +148,8 @@ Status ZmqServer::send(const Peer& peer, std::string frame) {
   const int reason = sent ? 0 : errno;
   watch_->touched();
   if (sent) return {};
-  if (reason == EAGAIN) return Error{ErrorCode::kLimit, "the peer does not read what it is sent"};
-  return Error{ErrorCode::kNotFound, "the peer is gone"};
+  if (reason == EAGAIN) return Error{ErrorCode::kLimit, "the peer does not read its messages"};
+  return Error{ErrorCode::kNotFound, "the peer has disconnected"};
 }
 
 bool ZmqServer::read_frames() {

@@ -28,7 +28,7 @@ ZmtpProbe::~ZmtpProbe() { loop_.cancel(timeout_); }
 bool ZmtpProbe::read() {
   zmq::message_t part;
   while (receive_part(socket_, part)) {
-    if (part.more() || part.empty()) continue;  // Who it is, or that the connection is made.
+    if (part.more() || part.empty()) continue;  // The peer's identity, or a connect notification.
     end(*part.data<unsigned char>() == kFirstByte);
     break;
   }

@@ -11,14 +11,14 @@
 
 namespace carillon::net {
 
-// Whether who listens at an endpoint speaks ZeroMQ's protocol: it would say so by the first byte it
-// sends, which it does before anybody has asked it. What ZeroMQ says of a handshake that came to
-// nothing is the same of a stranger and of a job tracker that wants another pass.
+// Whether the program at an endpoint speaks ZeroMQ's protocol: it would send the protocol's first
+// byte before any request. ZeroMQ itself reports the same handshake failure for another program and
+// for a job tracker that rejects the access data.
 //
 // Thread: the loop's.
 class ZmtpProbe {
  public:
-  // `then` is called once, unless this is destroyed before; it may destroy this. Throws
+  // Calls `then` once, unless this object is destroyed before; `then` may destroy it. Throws
   // zmq::error_t.
   ZmtpProbe(EventLoop& loop, const Clock& clock, zmq::context_t& context, const Endpoint& endpoint,
             std::function<void(bool speaks)> then);

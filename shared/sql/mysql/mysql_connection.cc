@@ -21,17 +21,18 @@ namespace carillon::sql {
 namespace {
 
 constexpr std::size_t kStatementsMax = 500;
-constexpr std::size_t kStatementBytesMax = 512 << 10;  // the server takes 60 to 160 times that
-constexpr std::size_t kPlaceholdersMax = 65'535;       // of one statement, by the protocol
+constexpr std::size_t kStatementBytesMax = 512
+                                           << 10;  // the server needs 60 to 160 times this memory
+constexpr std::size_t kPlaceholdersMax = 65'535;   // per statement, by the protocol
 constexpr int kChunkRowsMax = 512;
 constexpr std::size_t kChunkBytesMax = 4 << 20;
-// Of several hosts, one that has not answered for so long is passed over.
+// Of several hosts, one without an answer for this time is skipped.
 constexpr std::chrono::seconds kNextHostAfter{1};
-// Refused outside the primary component, unlike a query that reads no table.
+// Fails outside the primary component, unlike a query that reads no table.
 constexpr std::string_view kCausalRead = "START TRANSACTION";
-constexpr std::size_t kKeptBytesMax = 64 << 10;  // larger parameters are let go after their use
+constexpr std::size_t kKeptBytesMax = 64 << 10;  // larger parameters are released after use
 
-// The library keeps its drivers in a map without a lock.
+// The library stores its drivers in a map without a lock.
 ::sql::Driver& driver() {
   static std::once_flag once;
   static ::sql::Driver* instance = nullptr;
@@ -55,8 +56,8 @@ void bind_one(::sql::PreparedStatement& statement, unsigned index, const Value& 
   }
 }
 
-// A key as a column of the type of its value: without the cast, the server would compare whole
-// numbers as floating point and texts by a collation of its own choice, and find no index.
+// A key as a column of its value's type: without the cast, the server would compare integers as
+// floating point, and texts by an arbitrary collation, and use no index.
 const char* typed_placeholder(const Value& value) {
   switch (value.kind) {
     case Value::Kind::kInteger:
@@ -72,9 +73,9 @@ const char* typed_placeholder(const Value& value) {
   return "CAST(? AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin";
 }
 
-// "(SELECT 0 AS n, ? AS k0 UNION ALL SELECT 1, ? ...) AS k STRAIGHT_JOIN table AS t ON ...": each
-// row is found by its key, the first of its columns; the others are values. A long IN list would be
-// answered by a scan that locks other rows too.
+// "(SELECT 0 AS n, ? AS k0 UNION ALL SELECT 1, ? ...) AS k STRAIGHT_JOIN table AS t ON ...": finds
+// each row by its key, the first columns; the others are values. The server would answer a long IN
+// list with a scan that also locks other rows.
 std::string join_by_keys(std::string_view table, std::span<const std::string_view> key_columns,
                          std::span<const Value> first_row, int rows) {
   std::string text = "(SELECT 0 AS n";
@@ -115,7 +116,7 @@ class MysqlRow final : public Row {
   static std::uint32_t number_of(int column) { return static_cast<std::uint32_t>(column) + 1; }
 
   ::sql::ResultSet& rows_;
-  mutable std::vector<::sql::SQLString> texts_;  // what the views given out refer to
+  mutable std::vector<::sql::SQLString> texts_;  // storage for the returned views
 };
 
 }  // namespace
@@ -155,7 +156,7 @@ void MysqlConnection::close() {
 Result<std::unique_ptr<MysqlConnection>> MysqlConnection::open(const MysqlUrl& url,
                                                                const MysqlOptions& options) {
   CARILLON_ASSERT(options.lock_wait < options.read_timeout,
-                  "a lock time-out is told by the server, not by a broken connection");
+                  "the server reports a lock time-out, not a broken connection");
   if (!url.has_several()) return open_at(url, options, Accept::kAny);
   MysqlOptions quick = options;
   quick.connect_timeout = std::min(options.connect_timeout, kNextHostAfter);
@@ -200,7 +201,7 @@ Result<std::unique_ptr<MysqlConnection>> MysqlConnection::connect(const MysqlUrl
 
 Status MysqlConnection::configure(const MysqlOptions& options, Accept accept) {
   const auto wait = std::to_string(options.lock_wait.count());
-  // The library has just forced REPEATABLE READ, whatever the server's default.
+  // The library has just forced REPEATABLE READ, regardless of the server's default.
   CARILLON_TRY(run_plain("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"));
   CARILLON_TRY(run_plain("SET NAMES utf8mb4 COLLATE utf8mb4_bin"));
   CARILLON_TRY(run_plain(
@@ -219,7 +220,7 @@ Status MysqlConnection::configure(const MysqlOptions& options, Accept accept) {
                [this](const Row& row) { is_galera_ = row.bytes(1) == "ON"; });
 }
 
-// On a connection for this alone, because it can be given a short time-out.
+// On a separate connection, because that can have a short time-out.
 Status MysqlConnection::catch_up() {
   if (!is_galera_) return {};
   MysqlOptions quick = options_;
@@ -231,9 +232,8 @@ Status MysqlConnection::catch_up() {
   };
   const Status caught_up = wait();
   if (caught_up.ok()) return {};
-  return Error{
-      ErrorCode::kUnavailable,
-      "the node may not show yet what its cluster has committed: " + caught_up.error().message};
+  return Error{ErrorCode::kUnavailable, "the node may not show its cluster's last commits yet: " +
+                                            caught_up.error().message};
 }
 
 template <class Work>
@@ -259,13 +259,13 @@ Error MysqlConnection::failure(int number, const std::string& text, std::string_
   if (!sql.empty()) message += " [" + statement_excerpt(sql) + "]";
 
   commits_ = false;
-  // A failed run may have left half-sent parameters with the statement.
+  // After a failed run, the statement may have half-sent parameters.
   statements_.erase(sql);
   if (found.connection_lost) {
     close();
   } else if (in_transaction_) {
     in_transaction_ = false;
-    // A lock time-out rolls back the statement only, and leaves the transaction open.
+    // A lock time-out rolls back only the statement, and leaves the transaction open.
     try {
       plain_->execute("ROLLBACK");
     } catch (const std::exception&) {
@@ -293,7 +293,7 @@ Status MysqlConnection::begin() {
 }
 
 Status MysqlConnection::commit() {
-  CARILLON_ASSERT(in_transaction_, "commit() follows begin() and no failure");
+  CARILLON_ASSERT(in_transaction_, "commit() follows begin() without a failure in between");
   commits_ = true;
   // As text: the library's own commit() drops the server's answer.
   auto status = run_plain("COMMIT");
@@ -370,7 +370,7 @@ int MysqlConnection::chunk_rows(std::span<const Value> values, std::size_t width
     for (const auto& value : values.subspan(fitting * width, width)) bytes += 9 + value.text.size();
     if (bytes > bytes_max || (fitting + 1) * width > kPlaceholdersMax) break;
   }
-  // The first three binary digits of it, and zeros.
+  // The first three binary digits of it, followed by zeros.
   std::size_t step = 1;
   while (fitting / step >= 8) step *= 2;
   return static_cast<int>(std::max<std::size_t>(fitting / step * step, 1));
@@ -379,7 +379,7 @@ int MysqlConnection::chunk_rows(std::span<const Value> values, std::size_t width
 Status MysqlConnection::insert_rows(std::string_view head, int columns,
                                     std::span<const Value> values) {
   const auto width = static_cast<std::size_t>(columns);
-  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "the values form whole rows");
   if (values.empty()) return {};
   return atomically([&]() -> Status {
     while (!values.empty()) {
@@ -414,7 +414,7 @@ Result<std::vector<bool>> MysqlConnection::update_rows(
 Result<std::vector<bool>> MysqlConnection::change_rows(
     std::string_view table, std::span<const std::string_view> key_columns, std::size_t width,
     std::span<const Value> values, const std::function<std::string(const std::string&)>& text) {
-  CARILLON_ASSERT(!key_columns.empty() && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(!key_columns.empty() && values.size() % width == 0, "the values form whole rows");
   std::vector<bool> was_there(values.size() / width, false);
   if (values.empty()) return was_there;
   std::size_t done = 0;
@@ -423,7 +423,7 @@ Result<std::vector<bool>> MysqlConnection::change_rows(
       const int rows = chunk_rows(values, width);
       const auto chunk = values.first(static_cast<std::size_t>(rows) * width);
       const auto join = join_by_keys(table, key_columns, values.first(width), rows);
-      // Nearly always all are there, and the number of them is all that must be known.
+      // Nearly always all rows exist, and only their number is needed.
       CARILLON_TRY(run_plain("SAVEPOINT before_change"));
       const std::int64_t changed = CARILLON_TRY(execute(text(join), chunk));
       if (changed == rows) {

@@ -11,9 +11,9 @@ MysqlFailure connection_failure(int number) {
   switch (number) {
     case 2002:  // cannot connect
     case 2003:
-      return lost("check that the server runs and listens there");
+      return lost("check that the server runs at this address");
     case 2005:
-      return lost("no such host, check the name");
+      return lost("the host does not exist, check the name");
     case 2026:
       return lost("TLS failed");
     case 1040:  // too many connections
@@ -32,15 +32,15 @@ MysqlFailure connection_failure(int number) {
     case 1159:
     case 1160:
     case 1161:
-    case kReadOnly:  // the server is read-only: a replica, or one that is about to be replaced
-    case 1792:       // ... and its transaction, begun while it was
+    case kReadOnly:  // the server is read-only: a replica, or a server being replaced
+    case 1792:       // the same, for a transaction that started before
     case 1836:
-    case 1317:  // the query, and ...
-    case 1927:  // ... the connection were killed
+    case 1317:  // the query was killed, or ...
+    case 1927:  // ... the connection
     case 2006:  // gone away
     case 2012:
     case 2013:  // lost during the query
-    case 2014:  // out of step, e.g. after a time-out
+    case 2014:  // out of sync, e.g. after a time-out
     case 2027:
     case 2030:
     case 2055:
@@ -92,11 +92,11 @@ MysqlFailure mysql_failure(int number, std::string_view text) {
 
     case 1021:  // disk full
     case 1114:  // table full
-      return of(ErrorCode::kLimit, "free some space on the server's disk");
+      return of(ErrorCode::kLimit, "free space on the server's disk");
     case 1026:  // error writing file
     case 1030:  // error from the storage engine
       return text.find("28") != std::string_view::npos
-                 ? of(ErrorCode::kLimit, "free some space on the server's disk")
+                 ? of(ErrorCode::kLimit, "free space on the server's disk")
                  : of(ErrorCode::kCorrupt, "see the server's error log");
     case 1037:  // out of memory
     case 1038:
@@ -104,7 +104,7 @@ MysqlFailure mysql_failure(int number, std::string_view text) {
       return of(ErrorCode::kLimit, "the server has too little memory");
     case 1197:  // the transaction is larger than the binary log's cache
       return of(ErrorCode::kLimit, "raise max_binlog_cache_size");
-    case 1206:  // more row locks than there is room for
+    case 1206:  // too many row locks
       return of(ErrorCode::kLimit, "raise innodb_buffer_pool_size");
     case 1461:
       return of(ErrorCode::kLimit, "raise max_prepared_stmt_count");

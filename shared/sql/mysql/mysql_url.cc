@@ -69,7 +69,7 @@ Result<MysqlHost> parse_host(std::string_view text) {
   return host;
 }
 
-// One or several, with "," between them.
+// One or several, separated by ",".
 Result<std::vector<MysqlHost>> parse_hosts(std::string_view text) {
   std::vector<MysqlHost> hosts;
   while (true) {
@@ -103,7 +103,7 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text) {
   if (!text.starts_with(kScheme)) return wrong("it does not start with mysql://");
   text.remove_prefix(kScheme.size());
 
-  // The last "@" before the path: a password that was not percent-encoded may hold another.
+  // The last "@" before the path: a password without percent-encoding may contain another.
   const auto at = text.substr(0, text.rfind('/')).rfind('@');
   if (at == std::string_view::npos) return wrong("the user is missing");
   const auto credentials = text.substr(0, at);
@@ -122,8 +122,9 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text) {
   if (slash != std::string_view::npos) text.remove_prefix(slash + 1);
   if (slash == std::string_view::npos || text.empty()) return wrong("the database is missing");
   if (text.find_first_of("/?#") != std::string_view::npos) {
-    return wrong("the database \"" + std::string{text} +
-                 "\" holds one of / ? # (no options are known; write such a letter as %2F)");
+    return wrong(
+        "the database \"" + std::string{text} +
+        "\" contains one of / ? # (options are not supported; write such a character as %2F)");
   }
   url.database = CARILLON_TRY(percent_decoded(text, "database"));
   return url;

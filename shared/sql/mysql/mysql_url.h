@@ -19,16 +19,16 @@ struct MysqlHost {
   bool operator==(const MysqlHost&) const = default;
 };
 
-// Where a MySQL or MariaDB database is and who asks. The password is never part of a message.
+// The address of a MySQL or MariaDB database, with user and password. The password is never part of
+// a message.
 struct MysqlUrl {
   std::string user{};
   std::string password{};
-  std::vector<MysqlHost>
-      hosts{};  // at least one; each serves the same data, the first is preferred
+  std::vector<MysqlHost> hosts{};  // at least one; all have the same data, the first is preferred
   std::string database{};
 
   bool has_several() const { return hosts.size() > 1; }
-  // The same with this host alone.
+  // The same URL with only this host.
   MysqlUrl at(const MysqlHost& host) const;
   // "mysql://user:***@host:port/database", for logs and messages.
   std::string masked() const;
@@ -36,10 +36,10 @@ struct MysqlUrl {
   bool operator==(const MysqlUrl&) const = default;
 };
 
-// Reads "mysql://user:password@host:port/database", or "host:port,host:port" for several hosts. The
-// port may be left out (3306), the password too (empty). "%40" stands for "@" and so on, in user,
-// password and database; an IPv6 address stands in brackets. kInvalidArgument names the part that
-// is wrong, never the password.
+// Parses "mysql://user:password@host:port/database", or "host:port,host:port" for several hosts.
+// Port (3306) and password (empty) are optional. User, password and database use percent-encoding
+// ("%40" for "@"); an IPv6 address is in brackets. Error: kInvalidArgument names the wrong part,
+// never the password.
 Result<MysqlUrl> parse_mysql_url(std::string_view text);
 
 }  // namespace carillon::sql

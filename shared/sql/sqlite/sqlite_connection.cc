@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kStatementsMax = 500;
 constexpr std::size_t kStatementBytesMax = 1 << 20;
-constexpr std::int64_t kLogBytesKept = 64 << 20;  // a longer log is cut when it is reused
+constexpr std::int64_t kLogBytesKept = 64 << 20;  // a longer log is truncated when it is reused
 
-// How long to sleep between two looks at a lock that another connection holds. SQLite's own way is
-// to sleep longer and longer, up to 100 ms: for a commit that waits for a checkpoint's last pages,
-// and for that checkpoint, which waits for the moment between two commits, that is far too long.
+// Sleep between two tries for a lock that another connection holds. SQLite's own delays grow up to
+// 100 ms. That is too long for a commit that waits for a checkpoint's last pages, and for a
+// checkpoint that waits for a moment between two commits.
 constexpr std::chrono::microseconds kLockedPause{250};
 
 int wait_for_lock(void* longest, int pauses) {
@@ -43,7 +43,7 @@ class SqliteRow final : public Row {
   }
   double real(int column) const override { return sqlite3_column_double(statement_, column); }
   std::string_view bytes(int column) const override {
-    // The pointer first: asking for it may convert the value, which changes its length.
+    // The pointer first: reading it may convert the value, which changes its length.
     const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
     const auto length = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
     return data == nullptr ? std::string_view{} : std::string_view{data, length};
@@ -93,7 +93,7 @@ class SqliteConnection::Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Ready for the next run; also lets go of the caller's texts.
+  // Prepares for the next run; also releases the caller's texts.
   void reset() const {
     sqlite3_reset(handle);
     sqlite3_clear_bindings(handle);
@@ -136,7 +136,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
   if (code != SQLITE_OK) return connection->failure(code, "");
   if (auto status = connection->configure(); !status.ok()) {
     auto error = std::move(status).error();
-    // Nothing is under way yet that could be repeated: for whoever opens, a lock is an absence.
+    // Nothing is in progress that could be repeated: while opening, a lock means unavailable.
     if (error.code == ErrorCode::kConflict) error.code = ErrorCode::kUnavailable;
     return error;
   }
@@ -145,7 +145,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
 
 Status SqliteConnection::configure() {
   sqlite3_busy_handler(database_, wait_for_lock, &options_.busy_timeout);
-  // "..." is a name and never a text, as on the other database.
+  // "..." is always a name and never a text, as in MySQL.
   sqlite3_db_config(database_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(database_, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
 
@@ -156,7 +156,7 @@ Status SqliteConnection::configure() {
   CARILLON_TRY(set("mmap_size", std::int64_t{1} * options_.mmap_mib << 20));
   CARILLON_TRY(run_plain("PRAGMA temp_store = MEMORY"));
   if (options_.read_only) {
-    // The first page read shows whether the file is a database at all.
+    // The first page shows whether the file is a database.
     CARILLON_TRY(run_plain("SELECT COUNT(*) FROM sqlite_master"));
     return set("query_only", 1);
   }
@@ -165,8 +165,9 @@ Status SqliteConnection::configure() {
                      [&](const Row& row) { mode = std::string{row.bytes(0)}; }));
   if (mode != "wal" && mode != "memory") {
     return Error{ErrorCode::kInvalidArgument,
-                 "sqlite " + path_ + ": the file system cannot keep a write-ahead log (mode is " +
-                     mode + "), use a local disk"};
+                 "sqlite " + path_ +
+                     ": the file system does not support a write-ahead log (mode is " + mode +
+                     "), use a local disk"};
   }
   CARILLON_TRY(run_plain("PRAGMA synchronous = FULL"));
   CARILLON_TRY(set("wal_autocheckpoint", options_.checkpoint_pages));
@@ -174,7 +175,7 @@ Status SqliteConnection::configure() {
 }
 
 Error SqliteConnection::failure(int code, std::string_view sql) {
-  // SQLite does not keep the errno of a failing COMMIT, so it is read before anything else runs.
+  // SQLite does not keep the errno of a failed COMMIT, so it is read before anything else runs.
   const int last_errno = errno;
   const int base_code = code & 0xff;
   int system_error = 0;
@@ -204,7 +205,7 @@ Error SqliteConnection::refusal(const std::string& reason, std::string_view sql)
 
 void SqliteConnection::give_up_transaction() {
   if (sqlite3_get_autocommit(database_) == 0) {
-    // What a failing ROLLBACK leaves is rolled back when the broken connection is closed.
+    // If ROLLBACK fails, closing the broken connection rolls back.
     if (sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr) != SQLITE_OK) broken_ = true;
   }
   in_transaction_ = false;
@@ -234,7 +235,7 @@ Result<SqliteConnection::Statement*> SqliteConnection::prepare(std::string_view 
     }
     statement = statements_.insert(sql, std::move(made));
   }
-  // SQLite would take a missing parameter for NULL.
+  // SQLite would treat a missing parameter as NULL.
   const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement->handle));
   if (wanted != parameters) {
     return refusal(std::to_string(parameters) + " parameters for a statement that takes " +
@@ -247,7 +248,7 @@ Result<SqliteConnection::Statement*> SqliteConnection::prepare(std::string_view 
 Result<std::int64_t> SqliteConnection::run(Statement& statement,
                                            std::span<const Value> parameters) {
   int code = statement.bind(parameters);
-  // sqlite3_changes() keeps the figure of an earlier statement when this one changes no rows.
+  // sqlite3_changes() keeps the number of an earlier statement if this one changes no rows.
   const auto total_before = sqlite3_total_changes64(database_);
   errno = 0;
   if (code == SQLITE_OK) {
@@ -287,7 +288,7 @@ Status SqliteConnection::begin() {
 }
 
 Status SqliteConnection::commit() {
-  CARILLON_ASSERT(in_transaction_, "commit() follows begin() and no failure");
+  CARILLON_ASSERT(in_transaction_, "commit() follows begin() without a failure in between");
   commits_ = true;
   const auto result = run_text("COMMIT", {});
   commits_ = false;
@@ -340,7 +341,7 @@ Status SqliteConnection::atomically(const Work& work) {
 Status SqliteConnection::insert_rows(std::string_view head, int columns,
                                      std::span<const Value> values) {
   const auto width = static_cast<std::size_t>(columns);
-  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "the values form whole rows");
   if (values.empty()) return {};
   const auto sql = std::string{head} + " " + placeholder_rows(1, columns);
   return atomically([&]() -> Status {
@@ -369,10 +370,10 @@ Result<std::vector<bool>> SqliteConnection::update_rows(
                       keys + set_columns.size(), values);
 }
 
-// Runs the statement once for each row of `values`; whether it found something.
+// Runs the statement once per row of `values`; returns whether each found a row.
 Result<std::vector<bool>> SqliteConnection::run_for_each(const std::string& sql, std::size_t width,
                                                          std::span<const Value> values) {
-  CARILLON_ASSERT(width > 0 && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(width > 0 && values.size() % width == 0, "the values form whole rows");
   std::vector<bool> was_there;
   if (values.empty()) return was_there;
   was_there.reserve(values.size() / width);
@@ -393,7 +394,7 @@ Status SqliteConnection::run_script(std::string_view script) {
 }
 
 Result<Checkpoint> SqliteConnection::checkpoint(CheckpointKind kind) {
-  CARILLON_ASSERT(!in_transaction_, "a checkpoint stands outside transactions");
+  CARILLON_ASSERT(!in_transaction_, "a checkpoint runs outside transactions");
   CARILLON_TRY(check_usable());
   int log_pages = 0;
   int copied_pages = 0;
@@ -405,7 +406,7 @@ Result<Checkpoint> SqliteConnection::checkpoint(CheckpointKind kind) {
       .log_pages = log_pages, .copied_pages = copied_pages, .busy = code == SQLITE_BUSY};
 }
 
-// Through SQLite's own file: a descriptor of ours would take its locks away when closed.
+// Through SQLite's own file: closing another descriptor would release its locks.
 Status SqliteConnection::sync_database() {
   CARILLON_TRY(check_usable());
   sqlite3_file* file = nullptr;

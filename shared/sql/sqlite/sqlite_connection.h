@@ -12,27 +12,27 @@ struct sqlite3;
 namespace carillon::sql {
 
 struct SqliteOptions {
-  bool create = true;      // make the file if there is none
-  bool read_only = false;  // for queries: every write is refused; the file must exist
+  bool create = true;      // creates a missing file
+  bool read_only = false;  // for queries: writes fail; the file must exist
 
-  // How long a statement waits for another connection's write. Longer: fewer conflicts; shorter:
+  // Longest wait of a statement for another connection's write. Longer: fewer conflicts; shorter:
   // the thread is free sooner.
   std::chrono::milliseconds busy_timeout{5000};
 
-  // The log's length, in pages of 4 KiB, after which a COMMIT also checkpoints. 0: only
-  // checkpoint() does, which keeps COMMIT from stalling but lets the log grow until it is called.
+  // Length of the log, in pages of 4 KiB, after which a COMMIT also checkpoints. 0: only
+  // checkpoint() does; COMMIT then never stalls for it, but the log grows until the call.
   int checkpoint_pages = 1000;
 
-  int cache_mib = 32;  // pages kept by this connection; more: fewer reads
-  int mmap_mib = 128;  // part of the file read without copying, and then in memory; 0: none
+  int cache_mib = 32;  // page cache of this connection; more: fewer reads
+  int mmap_mib = 128;  // memory-mapped part of the file; 0: none
 };
 
 enum class CheckpointKind {
-  kPassive,  // copies what it can while others read and write, and waits for nobody
-  kRestart,  // holds up writers until all is copied, and has the next one begin the log anew
+  kPassive,  // copies what is possible during other reads and writes, and never waits
+  kRestart,  // blocks writers until all pages are copied, and restarts the log
 };
 
-// What a checkpoint found. The log is reused from its start once all of it was copied.
+// The result of a checkpoint. The log is reused from its start after all of it was copied.
 struct Checkpoint {
   std::int64_t log_pages = 0;
   std::int64_t copied_pages = 0;
@@ -40,17 +40,17 @@ struct Checkpoint {
 };
 
 // A connection to an SQLite file: write-ahead log, synchronous=FULL (a commit survives a power
-// failure), one writer and any number of readers at a time. begin() takes the write lock at once,
-// so a transaction meets its conflict there; on a read-only connection it takes none.
+// failure), one writer and any number of readers at a time. begin() takes the write lock, so a
+// transaction meets conflicts there; on a read-only connection it takes none.
 //
-// Failures: as Connection says. An input/output error inside COMMIT is kTimeout, because its pages
-// may be found in the log after a crash; a full disk is kLimit and nothing was committed.
+// Errors: see Connection. An input/output error during COMMIT is kTimeout, because its pages may be
+// in the log after a crash. A full disk is kLimit, and nothing was committed.
 //
-// Thread: one at a time. Checkpoints are best called on a connection and a thread of their own.
+// Thread: one at a time. Call checkpoints on a separate connection and thread.
 class SqliteConnection final : public Connection {
  public:
-  // kInvalidArgument without folder or file, kDenied without the right, kCorrupt for a file that is
-  // no database, kUnavailable while another process holds it.
+  // Errors: kInvalidArgument for a missing folder or file, kDenied for missing rights, kCorrupt for
+  // a file that is not a database, kUnavailable while another process locks it.
   static Result<std::unique_ptr<SqliteConnection>> open(const std::string& path,
                                                         const SqliteOptions& options);
   ~SqliteConnection() override;
@@ -76,8 +76,8 @@ class SqliteConnection final : public Connection {
 
   // Copies pages from the log into the file. Requires: no transaction.
   Result<Checkpoint> checkpoint(CheckpointKind kind);
-  // Has what checkpoints copied written to the disk now. A checkpoint does so itself only when it
-  // has copied everything, and then for all that was copied since.
+  // Flushes checkpointed pages to disk now. A checkpoint flushes only when it has copied
+  // everything, and then everything since the last flush.
   Status sync_database();
 
  private:
@@ -88,16 +88,16 @@ class SqliteConnection final : public Connection {
   Status configure();
   Status check_usable() const;
   Result<Statement*> prepare(std::string_view sql, std::size_t parameters);
-  // Runs a statement to its end, whatever rows it yields; the number of rows it changed.
+  // Runs a statement to its end, ignoring its rows. Returns the number of changed rows.
   Result<std::int64_t> run(Statement& statement, std::span<const Value> parameters);
   Result<std::int64_t> run_text(std::string_view sql, std::span<const Value> parameters);
   Status run_plain(const char* sql);
   Result<std::vector<bool>> run_for_each(const std::string& sql, std::size_t width,
                                          std::span<const Value> values);
-  // Inside the caller's transaction, or inside one of its own.
+  // Runs within the caller's transaction, or in its own.
   template <class Work>
   Status atomically(const Work& work);
-  // Both end the transaction: what SQLite said, and what it did not notice.
+  // Both end the transaction: an error of SQLite, and an error that SQLite did not detect.
   Error failure(int code, std::string_view sql);
   Error refusal(const std::string& reason, std::string_view sql);
   void give_up_transaction();
@@ -107,8 +107,8 @@ class SqliteConnection final : public Connection {
   SqliteOptions options_;
   StatementCache<Statement> statements_;
   bool in_transaction_ = false;
-  bool commits_ = false;  // the statement under way ends a transaction, or is one by itself
-  bool broken_ = false;   // an input/output error: only a new connection may go on
+  bool commits_ = false;  // the current statement ends a transaction, or commits by itself
+  bool broken_ = false;   // an input/output error: open a new connection
 };
 
 }  // namespace carillon::sql

@@ -7,10 +7,10 @@
 namespace carillon::sql {
 namespace {
 
-constexpr const char* kFreeSpace = "free some space on its disk";
+constexpr const char* kFreeSpace = "free space on its disk";
 
-// A write that the disk, a quota or a limit refused. A failing flush is none: its pages may be in
-// the log.
+// A write that failed for lack of space, or for a quota or limit. A failed flush does not count:
+// its pages may be in the log.
 bool is_lack_of_space(int code, int system_error) {
   return code == SQLITE_IOERR_WRITE &&
          (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG);
@@ -18,9 +18,9 @@ bool is_lack_of_space(int code, int system_error) {
 
 SqliteFailure cannot_open(int system_error) {
   if (system_error == EACCES || system_error == EPERM || system_error == EROFS) {
-    return {ErrorCode::kDenied, "give this user the right to read and write it"};
+    return {ErrorCode::kDenied, "give this user read and write permission"};
   }
-  return {ErrorCode::kInvalidArgument, "make its folder first, or correct the path"};
+  return {ErrorCode::kInvalidArgument, "create its folder first, or correct the path"};
 }
 
 }  // namespace
@@ -37,11 +37,11 @@ SqliteFailure sqlite_failure(int code, int system_error) {
     case SQLITE_NOMEM:
       return {ErrorCode::kLimit, "the machine has too little memory"};
     case SQLITE_NOTADB:
-      return {ErrorCode::kCorrupt, "the file is not an SQLite database, name another one"};
+      return {ErrorCode::kCorrupt, "the file is not an SQLite database, give another one"};
     case SQLITE_CORRUPT:
       return {ErrorCode::kCorrupt, "the file is damaged, restore it from a backup"};
     case SQLITE_READONLY:
-      return {ErrorCode::kDenied, "give this user the right to write the file and its folder"};
+      return {ErrorCode::kDenied, "give this user write permission on the file and its folder"};
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return {ErrorCode::kDenied, ""};

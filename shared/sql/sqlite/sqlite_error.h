@@ -4,13 +4,13 @@
 
 namespace carillon::sql {
 
-// What an extended result code of SQLite asks of the caller.
+// The meaning of an extended result code of SQLite.
 struct SqliteFailure {
   ErrorCode code = ErrorCode::kInvalidArgument;
-  const char* advice = "";  // what a person should do; empty where SQLite's own words say it
+  const char* advice = "";  // advice for people; empty if SQLite's text is enough
 };
 
-// `system_error` is the errno behind it, or 0.
+// `system_error`: the related errno, or 0.
 SqliteFailure sqlite_failure(int code, int system_error);
 
 }  // namespace carillon::sql

@@ -21,11 +21,11 @@ using simdjson::dom::element;
 using simdjson::dom::element_type;
 
 constexpr std::size_t kQuotedBytesMax = 200;
-constexpr std::size_t kEscapeBytes = 6;  // of \uXXXX
+constexpr std::size_t kEscapeBytes = 6;  // length of \uXXXX
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
-// For a line of a log: with U+FFFD for what is no character.
+// For a log line: invalid UTF-8 becomes U+FFFD.
 std::string quoted(std::string_view body) {
   std::string quote;
   for (std::string_view left = first_bytes(body, kQuotedBytesMax); !left.empty();) {
@@ -36,7 +36,7 @@ std::string quoted(std::string_view body) {
   return body.size() <= kQuotedBytesMax ? quote : quote + "...";
 }
 
-// A document, with the parser that holds its values.
+// A document with the parser that owns its values.
 class Document {
  public:
   static Result<element> parse(Document& document, std::string_view body) {
@@ -46,7 +46,7 @@ class Document {
     const simdjson::error_code failure =
         document.parser_.parse(body.data(), body.size(), /*realloc_if_needed=*/true).get(root);
     if (failure != simdjson::SUCCESS) {
-      return refused(std::string{"the body is no JSON: "} + simdjson::error_message(failure));
+      return refused(std::string{"the body is not JSON: "} + simdjson::error_message(failure));
     }
     return root;
   }
@@ -79,7 +79,7 @@ std::optional<std::int64_t> number_in(const element& value) {
   }
 }
 
-// A number that no field can hold, and by which a parser refuses all that is beside it.
+// A number beyond all fields' ranges, for which a parser rejects the whole document.
 bool is_beyond_bounds(std::string_view token) {
   if (token.find_first_of(".eE") == std::string_view::npos) return !number_in(token);
   double number = 0;
@@ -87,7 +87,7 @@ bool is_beyond_bounds(std::string_view token) {
   return read.ec == std::errc::result_out_of_range;
 }
 
-// So many of what numbers are made of.
+// The number of leading characters that may belong to a number.
 std::size_t number_bytes(std::string_view text) {
   return std::min(text.find_first_not_of("+-.0123456789eE"), text.size());
 }
@@ -97,7 +97,7 @@ bool is_plain(char c) {
   return byte >= 0x20 && byte < 0x80 && c != '\\';
 }
 
-// The unit of a \uXXXX.
+// The code unit of a \uXXXX.
 std::optional<std::uint32_t> unit_at(std::string_view text, std::size_t at) {
   if (text.size() < at + kEscapeBytes || text.substr(at, 2) != "\\u") return std::nullopt;
   std::uint32_t unit = 0;
@@ -107,7 +107,7 @@ std::optional<std::uint32_t> unit_at(std::string_view text, std::size_t at) {
   return unit;
 }
 
-// What JSON has for the beginning of a text, and how many bytes of that this is.
+// The JSON form of the start of a text, and the number of bytes that it replaces.
 std::pair<std::string, std::size_t> repaired_character(std::string_view text) {
   if (const auto unit = unit_at(text, 0); unit && *unit >= 0xd800 && *unit < 0xe000) {
     const auto next = unit_at(text, kEscapeBytes);
@@ -125,9 +125,9 @@ std::pair<std::string, std::size_t> repaired_character(std::string_view text) {
   return {std::string{text.substr(0, bytes)}, bytes};
 }
 
-// Some executors cut a message in the middle of a character, or write it as it is, which must not
-// cost the results beside it. In texts, U+FFFD is for what is no character, raw or escaped, and
-// control characters are escaped; a number beyond all bounds becomes a text.
+// Some executors cut a message within a character, or write it unescaped, which must not lose other
+// results. In texts, invalid characters become U+FFFD, raw or escaped, and control characters are
+// escaped. A number beyond all ranges becomes a text.
 std::string repaired(std::string_view body) {
   std::string fixed;
   fixed.reserve(body.size());
@@ -153,7 +153,7 @@ std::string repaired(std::string_view body) {
   return fixed;
 }
 
-// What can be read of it after a repair, if it needs one.
+// Parses the body, after a repair if necessary.
 Result<element> parse_repaired(Document& document, std::string_view body) {
   Result<element> parsed = Document::parse(document, body);
   return parsed.ok() ? parsed : Document::parse(document, repaired(body));
@@ -173,16 +173,16 @@ std::optional<std::string> text_in(const element& value) {
   }
 }
 
-// The fields of one object. The first that makes no sense is kept as the error.
+// The fields of one object. Keeps the first error.
 class Fields {
  public:
   explicit Fields(const element& value) {
     if (value.get_object().get(object_) != simdjson::SUCCESS) {
-      error_ = refused("the body is no JSON object");
+      error_ = refused("the body is not a JSON object");
     }
   }
 
-  // A field that is there and not null.
+  // A field that exists and is not null.
   std::optional<element> find(std::string_view name) {
     element value;
     if (error_ || object_.at_key(name).get(value) != simdjson::SUCCESS || value.is_null()) {
@@ -218,7 +218,7 @@ class Fields {
     return text(name).value_or(fallback);
   }
 
-  // Whatever it is, as it was written.
+  // Any value, as it was written.
   std::optional<std::string> any_text(std::string_view name) {
     const std::optional<element> value = find(name);
     if (!value) return std::nullopt;
@@ -226,7 +226,7 @@ class Fields {
     return text ? std::move(text) : simdjson::minify(*value);
   }
 
-  // The time of a trigger, under either of its names.
+  // The time of a trigger, with either name.
   std::int64_t log_time() {
     const std::optional<std::int64_t> old_name = number("logDateTim");
     return old_name ? *old_name : number("logDateTime", 0);
@@ -270,12 +270,12 @@ Result<RunResult> result_of(const element& value) {
 }  // namespace
 
 bool is_hessian(std::string_view body) {
-  // How calls, answers and envelopes of its versions 1 and 2 begin.
+  // The starts of calls, answers and envelopes of Hessian versions 1 and 2.
   constexpr std::array<std::string_view, 5> kBeginnings{"c\x01", "c\x02", "r\x01", "r\x02",
                                                         "H\x02"};
   const bool begins_so = std::any_of(kBeginnings.begin(), kBeginnings.end(),
                                      [&](std::string_view one) { return body.starts_with(one); });
-  // An answer without an envelope: text has no such byte.
+  // An answer without an envelope: text never has this byte.
   const bool is_bare_answer = body.size() > 1 && body[0] == 'R' && (body[1] & 0xF8) == 0;
   return begins_so || is_bare_answer || body.find("com.xxl.rpc.") != std::string_view::npos;
 }
@@ -373,7 +373,7 @@ Result<ResultList> read_results(std::string_view body) {
   }
   simdjson::dom::array array;
   if (root.get_array().get(array) != simdjson::SUCCESS) {
-    return refused("the results are no JSON array");
+    return refused("the results are not a JSON array");
   }
   for (const element value : array) take(value);
   return list;
@@ -382,7 +382,7 @@ Result<ResultList> read_results(std::string_view body) {
 Result<Reply> read_reply(std::string_view body) {
   Document document;
   const Result<element> root = parse_repaired(document, body);
-  if (!root.ok()) return refused("the answer is no JSON: '" + quoted(body) + "'");
+  if (!root.ok()) return refused("the answer is not JSON: '" + quoted(body) + "'");
   Fields fields(root.value());
   Reply reply{.code = fields.needed_number("code"),
               .message = fields.any_text("msg").value_or(std::string{})};
@@ -392,9 +392,9 @@ Result<Reply> read_reply(std::string_view body) {
 }
 
 std::string end_cut_text(std::string_view body) {
-  std::string closing;  // of what is open, the innermost last
+  std::string closing;  // of open elements, innermost last
   bool is_text = false;
-  std::size_t line = 0;  // the end of the last one in the text; 0: there is none
+  std::size_t line = 0;  // the end of the last line in the text; 0: none
   std::size_t letter = 0;
   for (std::size_t i = 0; i < body.size(); ++i) {
     const char c = body[i];

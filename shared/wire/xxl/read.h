@@ -8,14 +8,13 @@
 #include "carillon/result.h"
 #include "shared/wire/xxl/messages.h"
 
-// xxl-job's JSON as values, whichever dialect it is in. What is absent is as null, and both as the
-// default; unknown fields are passed over; a number may be written as a string, and the other way
-// round. Only what makes no sense at all is refused, with kInvalidArgument and the name of the
-// field.
-// Thread: any.
+// Parses xxl-job's JSON in all dialects. A missing field equals null, and both mean the default;
+// unknown fields are skipped; a number may be written as a string, and vice versa. Other errors are
+// kInvalidArgument with the name of the field. Thread: any.
 namespace carillon::wire::xxl {
 
-// Bytes of Hessian, which xxl-job spoke before 2.2 (by way of xxl-rpc), and nobody does here.
+// Whether the bytes are Hessian, which xxl-job used before 2.2 (through xxl-rpc) and Carillon does
+// not support.
 bool is_hessian(std::string_view body);
 inline constexpr std::string_view kSpeaksHessian =
     "it speaks Hessian (xxl-job before 2.2), which is not supported: update xxl-job-core";
@@ -25,23 +24,23 @@ Result<JobCall> read_job(std::string_view body);
 Result<LogCall> read_log(std::string_view body);
 Result<Registration> read_registration(std::string_view body);
 Result<ManagedJob> read_managed_job(std::string_view body);
-// Results that came in one request, and what is wrong with the first of the elements that are none.
+// The results of one request, and the error of the first invalid element.
 struct ResultList {
   std::vector<RunResult> results{};
   std::size_t refused = 0;
   std::string why{};
 };
-// An array, an object with a callbackList, or one result. Of a time nothing is read, and a message
-// may be anything; what is no character is U+FFFD.
+// Parses an array, an object with a callbackList, or one result. Times are ignored. A message may
+// be anything; invalid UTF-8 becomes U+FFFD.
 Result<ResultList> read_results(std::string_view body);
 
-// A reply without a code, one that is no object and one that is no JSON are refused, and quoted; a
-// message may be as above.
+// Errors, with a quotation: a reply without a code, or one that is not a JSON object. A message may
+// be anything.
 Result<Reply> read_reply(std::string_view body);
-// JSON that was cut off within a text, made whole: that text ends with its last whole line, or
-// where it has none with its last letter of ASCII. Anything else stays as it is.
+// Completes JSON that was cut off within a text: the text ends with its last complete line, or
+// without one with its last ASCII character. Other input is unchanged.
 std::string end_cut_text(std::string_view body);
-// Of a reply to /log, whose code is 200.
+// From a reply to /log with code 200.
 Result<LogPart> read_log_part(std::string_view body);
 
 }  // namespace carillon::wire::xxl

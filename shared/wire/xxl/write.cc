@@ -51,7 +51,7 @@ void append_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// An object, written in the order of its fields.
+// Writes an object in the order of its fields.
 class Object {
  public:
   Object& text(std::string_view name, std::string_view value) {
@@ -92,7 +92,7 @@ std::string_view word_of(BlockStrategy block) {
 
 }  // namespace
 
-// Only what every version knows: some executors refuse more.
+// Only fields of all versions: some executors reject unknown ones.
 std::string write_run(const RunCall& call) {
   return Object{}
       .number("jobId", call.job_id)
@@ -159,8 +159,8 @@ std::string write_reply(const Reply& reply) {
     object.raw("msg", "null").raw("content", "null").raw("data", "null");
   } else {
     object.text("msg", reply.message).raw("content", "null");
-    // From 3.3 on the text of a success stands in data. An error has no data: an admin reads what
-    // is there as the object that it asked for.
+    // From 3.3 on the text of a success is in data. An error has no data: an admin reads it as the
+    // requested object.
     reply.ok() ? object.text("data", reply.message) : object.raw("data", "null");
   }
   return object.end();

@@ -11,46 +11,46 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// What a program writes to run jobs itself: one function for each handler name.
+// The interface for handlers: C++ functions that run jobs by handler name.
 namespace carillon {
 
-// The job that a runner was called for.
+// The job of one run.
 struct JobInfo {
   std::string task_id{};
   JobId job_id{};
-  int attempt = 0;  // raised each time the job is handed out, retries included
+  int attempt = 0;  // raised by each hand-out, retries included
   std::string group{};
   std::string node{};       // the name of this task tracker
-  WallTime trigger_time{};  // for when it was; the same for every attempt
+  WallTime trigger_time{};  // planned time of the job; the same for each attempt
   std::map<std::string, std::string> params{};
   std::string payload{};
-  // Which part of the job this run is, from 0, and of how many; 0 of 1 where it is not divided.
+  // Index of this shard, from 0, and number of shards. 0 of 1 for a job without shards.
   int shard_index = 0;
   int shard_total = 1;
 };
 
-// What one run sees of the world. Lives until the runner returns, also when its run ended before.
-// Thread: any.
+// The context of one run. Valid until the runner returns, even if the run ended before. Thread:
+// any.
 class JobContext {
  public:
   virtual ~JobContext() = default;
 
   virtual const JobInfo& job() const = 0;
 
-  // Keeps a line with the job's output; `jobclient logs` shows it within a second.
+  // Appends a line to the job's output; `jobclient logs` shows it within a second.
   virtual void log(std::string_view line) = 0;
-  // The same for bytes as they are, without an end of line.
+  // Appends bytes to the job's output, without a line end.
   virtual void write(std::string_view bytes) = 0;
 
-  // Requested when the run shall end: its time-out has passed, somebody kills the job, or this
-  // worker shuts down. Nothing else ends a runner. The run of one that has not returned within
-  // TaskTrackerOptions::kill_grace ends without it: it goes on by itself, whatever it says is
-  // dropped, and the job may run again meanwhile. A task tracker loses as many threads to such
-  // runners as it has; beyond that they keep their runs.
+  // Requests a stop: the run timed out, was killed, or the worker is shutting down. A runner is
+  // never interrupted otherwise. If it does not return within TaskTrackerOptions::kill_grace, its
+  // run ends without it: the runner continues, its results are dropped, and the job may run again
+  // at the same time. Such a runner blocks its thread; a replacement thread takes its place. The
+  // number of replacements is limited to the number of threads; beyond it, such runs do not end.
   virtual std::stop_token stop_token() const = 0;
   bool is_stopping() const { return stop_token().stop_requested(); }
 
-  // Waits, but no longer than until the run shall end; false: it shall end.
+  // Waits for `duration`, or until a stop is requested; then returns false.
   virtual bool wait(Duration duration) = 0;
 
   // The parameter of that name, or nothing.
@@ -63,16 +63,16 @@ class JobContext {
 
 enum class RunVerdict : int {
   kSucceeded = 0,
-  kFailed = 1,     // for good, whatever retries remain
-  kException = 2,  // counts as a failure; tried again while retries remain
-  kLater = 3,      // again after a while; no failure counted
+  kFailed = 1,     // failed without further retries
+  kException = 2,  // a failure; retried while retries remain
+  kLater = 3,      // run again after `delay`; does not count as a failure
 };
 
-// How a run ended, as its runner says. Messages are cut to 4 KiB.
+// The result of a run. Messages are cut to 4 KiB.
 struct RunReport {
   RunVerdict verdict = RunVerdict::kSucceeded;
   std::string message{};
-  Duration delay{};  // kLater: 100 ms to 100 years are waited
+  Duration delay{};  // for kLater: 100 ms to 100 years
 
   static RunReport succeeded(std::string message = {}) {
     return {RunVerdict::kSucceeded, std::move(message), {}};
@@ -88,17 +88,16 @@ struct RunReport {
   }
 };
 
-// Runs one job. Called on one of the task tracker's threads, on several at the same time, so what
-// it shares with others is its own to guard. Whatever it throws becomes
-// RunReport::exception(what()): a bad handler never ends the worker.
+// Runs one job. Called concurrently on several threads of the task tracker; it must synchronize
+// access to shared data. An exception becomes RunReport::exception(what()), so a faulty handler
+// does not stop the worker.
 using JobRunner = std::function<RunReport(JobContext& context)>;
 
-// What surrounds a handler's runs under an xxl-job admin, where each job has a thread of its own
-// until it has had nothing to do for 90 seconds. Either may be left out. They are called on that
-// thread; what they throw is caught.
+// Hooks of a handler under an xxl-job admin. Each job has its own thread there, until it has been
+// idle for 90 seconds. The hooks run on that thread; exceptions are caught. Either may be empty.
 struct HandlerHooks {
-  std::function<Status()> init{};   // before the first run, which fails with its error
-  std::function<void()> destroy{};  // after the last one, if init succeeded
+  std::function<Status()> init{};   // before the first run, which fails with this error
+  std::function<void()> destroy{};  // after the last run, if init succeeded
 };
 
 }  // namespace carillon

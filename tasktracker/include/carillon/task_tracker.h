@@ -12,7 +12,7 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// A worker inside your own program: it asks a job tracker for jobs of one group and runs them.
+// A worker in your own program: it takes jobs of one node group from a job tracker and runs them.
 //
 //   auto tracker = carillon::TaskTracker::open({.group = "mail"});
 //   if (!tracker.ok()) ...
@@ -22,106 +22,105 @@
 //   tracker.value()->stop(std::chrono::seconds{30});
 namespace carillon {
 
-// Work for an xxl-job admin, as one of its executors. Handlers are known to it by their names; the
-// job's parameter is their payload, the id of the job there their task id, that of the log their
-// job id.
+// Settings of a worker that serves an xxl-job admin as an executor. JobInfo has the admin's job id
+// as task id, its log id as job id, and the parameter of the job as payload.
 struct XxlOptions {
-  // "http://HOST:PORT/xxl-job-admin", tried in order; empty: no executor.
+  // Addresses like "http://HOST:PORT/xxl-job-admin", tried in order. Empty: no executor.
   std::vector<std::string> admins{};
-  std::string app_name{};  // the admin's name for this group of executors
-  int port = 9999;         // where the admin's calls are taken; 0: a free one
-  // How the admin is to call this executor; empty: "http://IP:PORT/" with the address from which
-  // this machine reaches the first admin.
+  std::string app_name{};  // app name of the executor group at the admin
+  int port = 9999;         // port for the admin's calls; 0: any free port
+  // Address under which the admin calls this executor. Empty: "http://IP:PORT/" with this machine's
+  // address on the route to the first admin.
   std::string address{};
-  std::string token{};  // the admin's; calls without it are refused. Empty: see `insecure`
-  // Who signs the certificates of admins at https:// addresses: a file in PEM; empty: whom the
-  // system trusts.
+  std::string token{};  // the admin's token; calls without it are rejected. Empty: see `insecure`
+  // PEM file with the certificate authorities of admins at https:// addresses. Empty: the system's.
   std::string ca{};
-  std::string log_path{};  // for log files of runs; empty: xxl-job/log in the folder for data
-  int log_days = 30;       // that they are kept; 0: for ever
+  std::string log_path{};  // folder for log files of runs; empty: xxl-job/log in the data folder
+  int log_days = 30;       // how long log files are kept; 0: forever
 };
 
 struct TaskTrackerOptions {
-  // Where the job tracker may be, "tcp://HOST:PORT". It works for one at a time: the first that it
-  // reaches; and for the next when that one is lost, silent for a lease, or does not serve, with
-  // all that it holds. All of them are to be of one store, such as a standby's address. None: it
-  // works for an xxl-job admin only.
+  // Addresses of job trackers, "tcp://HOST:PORT". All must use one store. The worker uses the first
+  // one that it reaches. It changes to the next, with all its jobs, when that one is unreachable,
+  // gives no answer for a lease, or does not accept workers. Empty: the worker serves only an
+  // xxl-job admin.
   std::vector<std::string> trackers = {"tcp://127.0.0.1:35001"};
-  std::string group = "default";  // whose jobs it runs
-  std::string name{};  // as `jobclient nodes` shows it; empty: host and process, "server1-4075"
-  int threads = 0;     // runs at a time; 0: one per core
+  std::string group = "default";  // node group whose jobs it runs
+  std::string name{};  // name in `jobclient nodes`; empty: host and process, "server1-4075"
+  int threads = 0;     // most concurrent runs; 0: one per core
   std::map<std::string, std::string> labels{};
-  // Kinds of run it accepts, of: handler command shell script http. Jobs of other kinds go to other
-  // task trackers of the group, or wait for one.
-  // "command" alone does not allow shell lines.
+  // Accepted kinds of jobs: handler, command, shell, script, http. Jobs of other kinds wait for
+  // another task tracker of the group. "command" does not include shell lines.
   std::vector<std::string> allow = {"handler"};
 
-  // A folder for scripts while they run, and for results that no job tracker has confirmed, which
-  // the next task tracker with this folder reports; made when needed. Empty: the folder for
-  // temporary files, and $XDG_STATE_HOME/carillon/tasktracker or that below ~/.local/state.
+  // Folder for running scripts and for unconfirmed results, which the next task tracker with this
+  // folder reports. Created when needed. Empty: the system's folder for temporary files, and
+  // $XDG_STATE_HOME/carillon/tasktracker, by default under ~/.local/state.
   std::string data{};
 
-  // Access. On the same machine and as the same user nothing is needed.
-  std::string token_file{};  // a job tracker's token, made readable for this user
-  std::string keys{};        // a folder of CURVE keys
-  // Connect to a tracker that asks for nothing; and, as an executor without a token, listen beyond
-  // this machine and run scripts.
+  // Access. Not needed on the same machine as the same user.
+  std::string token_file{};  // file with the job tracker's token, readable for this user
+  std::string keys{};        // folder with CURVE keys
+  // Connects to a job tracker without access control. As an executor without a token, also accepts
+  // calls from other machines and runs scripts.
   bool insecure = false;
 
   XxlOptions xxl{};
 
-  // From asking a process to end to ending it, and from asking a handler to going on without it.
+  // Time between SIGTERM and SIGKILL for a process, or between a stop request and the end of the
+  // run for a handler.
   Duration kill_grace = std::chrono::seconds{5};
-  // What a command, shell line or script leaves in the background ends with its run. Otherwise it
-  // goes on, unless the run was killed or timed out.
+  // Kills background processes of a command, shell line or script when its run ends. Otherwise they
+  // continue, unless the run was killed or timed out.
   bool kill_leftovers = false;
-  std::size_t output_max = 1024 * 1024;  // bytes kept of one run's output
-  // No new jobs are taken from job trackers while so many percent of all processors of the machine,
-  // over three seconds, or of its memory are in use, until it is 5 points less. 0: any load will
-  // do. In a container they are the machine's, not the container's.
+  std::size_t output_max = 1024 * 1024;  // limit of one run's output in bytes
+  // Takes no new jobs while the machine's CPU use (over three seconds) or memory use exceeds this
+  // percentage, until it is 5 points lower. 0: no limit. In a container these are the machine's
+  // values.
   int cpu_max = 0;
   int memory_max = 0;
-  // When no job tracker has answered for a lease, a run may have been given to another worker:
-  // runs are told to stop then. Otherwise they go on, and their results are kept.
+  // Stops runs when no job tracker has answered for a lease, because their jobs may already run
+  // elsewhere. Otherwise they continue, and their results are kept.
   bool stop_without_lease = false;
 
-  // Called on change, on a thread of the task tracker; must be quick and must not call stop().
-  // Registered with the job tracker at this address, for the first time or again. Without job
-  // trackers: once, with "off", when it listens for the admin's calls.
+  // Callbacks on a thread of the task tracker; they must return quickly and must not call stop().
+  // on_ready: registered with the job tracker at this address, also after a change. Without job
+  // trackers it is called once with "off", when the executor accepts calls.
   std::function<void(const std::string& tracker)> on_ready{};
-  std::function<void()> on_stopped{};  // the last call there is
+  std::function<void()> on_stopped{};  // always the last callback
 };
 
-// Thread: any; handle() only before start(). Runners are called on threads of its own.
+// Thread: any. Call handle() before start(). Runners run on threads of the task tracker.
 class TaskTracker {
  public:
-  // Checks the options and connects in the background; nothing runs before start().
+  // Checks the options and connects in the background. No job runs before start().
   static Result<std::unique_ptr<TaskTracker>> open(TaskTrackerOptions options);
-  // Stops at once, if it was not stopped before. Waits for runners until `kill_grace` after they
-  // were told to stop. One that does not return by then goes on without it, so that what it uses
-  // must live up to the end of the process. As an executor under an xxl-job admin it waits for all.
+  // Stops immediately unless it was stopped before. Waits for runners until `kill_grace` after
+  // their stop request. A runner that does not return by then continues, so its data must live
+  // until the process ends. As an executor under an xxl-job admin, it waits for all runners.
   virtual ~TaskTracker() = default;
   TaskTracker(const TaskTracker&) = delete;
   TaskTracker& operator=(const TaskTracker&) = delete;
 
-  // Which function runs jobs of that handler name. kConflict: taken, or already started.
+  // Registers the function for a handler name. Error: kConflict if the name is taken or the task
+  // tracker has started.
   Status handle(const std::string& name, JobRunner runner) {
     return handle(name, std::move(runner), {});
   }
   virtual Status handle(const std::string& name, JobRunner runner, HandlerHooks hooks) = 0;
 
-  // How an xxl-job admin calls this executor; empty: it is none.
+  // Address of this executor for an xxl-job admin. Empty: it is not an executor.
   virtual std::string xxl_address() const = 0;
 
-  // Registers and takes jobs from now on, until stopped. A job tracker that cannot be reached is
-  // tried again and again, and said once on stderr.
+  // Registers and takes jobs until it is stopped. Retries while no job tracker is reachable, and
+  // logs this once.
   virtual Status start() = 0;
 
-  // Takes nothing new, lets what runs end for so long, tells those that still run to stop, gives
-  // back what was not started and delivers results. Returns at once; a second call with a shorter
-  // time overrides.
+  // Stops in the background: takes no new jobs, lets runs continue for `drain`, then requests their
+  // stop, returns jobs that have not started and delivers results. Returns immediately. A second
+  // call with a shorter time replaces the first.
   virtual void request_stop(Duration drain) = 0;
-  // Until everything has ended.
+  // Waits until everything has ended.
   virtual void wait_stopped() = 0;
   void stop(Duration drain) {
     request_stop(drain);

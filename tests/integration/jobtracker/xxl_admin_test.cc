@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCall{"/api/registry", " \r\n\t", "invalid request, requestBody empty."},
         RefusedCall{"/api/nope", "{}", "invalid request, uri-mapping(nope) not found."},
         RefusedCall{"/api/registry", "{", "openapi invoke error: the body is no JSON"},
-        RefusedCall{"/api/callback", "7", "openapi invoke error: the results are no JSON array"},
+        RefusedCall{"/api/callback", "7", "openapi invoke error: the results are not a JSON array"},
         RefusedCall{"/api/registry", "{}", "Illegal Argument."},
         RefusedCall{"/api/registry",
                     R"({"registryGroup":"EXECUTOR","registryKey":"","registryValue":"http://h"})",
@@ -334,7 +334,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCall{
             "/api/registry",
             R"({"registryGroup":"EXECUTOR","registryKey":"a b","registryValue":"http://h"})",
-            "no app name"},
+            "not an app name"},
         RefusedCall{"/api/registry",
                     R"({"registryGroup":"EXECUTOR","registryKey":"a","registryValue":"file:///x"})",
                     "'file:///x' is not an address"},
@@ -398,7 +398,7 @@ TEST(XxlAdmin, SaysWhatBecameOfACallThatManagesJobs) {
   a.managed = std::string{"17"};
   EXPECT_EQ(a.post("/api/addJob", "{}", app).body,
             R"({"code":200,"msg":"Success","content":null,"data":"17","success":true})");
-  a.managed = Error{ErrorCode::kNotFound, "job 3 of billing is not there"};
+  a.managed = Error{ErrorCode::kNotFound, "job 3 of billing does not exist"};
   EXPECT_EQ(a.post("/api/stopJob", R"({"id":3})", app).body,
             R"({"code":500,"msg":"job 3 of billing is not there","content":null,"data":null,)"
             R"("success":false})");

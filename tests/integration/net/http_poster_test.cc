@@ -296,7 +296,7 @@ TEST(HttpPoster, SaysThatNothingWasSentToAnAddressThatIsNotCalled) {
                                           .headers = {{"X-Token", "a\r\nX-Evil: b"}},
                                           .timeout = seconds{10}});
   EXPECT_EQ(split.kind, Kind::kNotSent);
-  EXPECT_EQ(split.error, "header X-Token holds a line break");
+  EXPECT_EQ(split.error, "header X-Token contains a line break");
 }
 
 TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestWhoseConnectionBroke) {
@@ -331,7 +331,7 @@ TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestThatIsNotAnsweredInTime) {
   const PostOutcome outcome = p.outcome_of(1, server.url(), milliseconds{200});
   EXPECT_EQ(outcome.kind, Kind::kUnknown);
   EXPECT_FALSE(outcome.is_broken);
-  EXPECT_EQ(outcome.error, "no whole answer came in time");
+  EXPECT_EQ(outcome.error, "no complete response in time");
 }
 
 TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestThatIsAnsweredTooLargeOrInAnotherLanguage) {
@@ -346,7 +346,7 @@ TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestThatIsAnsweredTooLargeOrInAnothe
   Posting p;
   const PostOutcome too_large = p.outcome_of(1, large.url());
   EXPECT_EQ(too_large.kind, Kind::kUnknown);
-  EXPECT_EQ(too_large.error, "the answer is larger than 65536 bytes");
+  EXPECT_EQ(too_large.error, "the response is larger than 65536 bytes");
   EXPECT_FALSE(too_large.is_broken);
   const PostOutcome strange = p.outcome_of(2, other.url());
   EXPECT_EQ(strange.kind, Kind::kUnknown);

@@ -103,7 +103,7 @@ TEST(HttpsPoster, SendsNothingToAServerThatNobodyVouchesFor) {
   EXPECT_EQ(outcome.kind, Kind::kNotSent);
   EXPECT_FALSE(outcome.is_refused);
   EXPECT_THAT(outcome.error, HasSubstr("its certificate is not trusted: self-signed certificate"));
-  EXPECT_THAT(outcome.error, HasSubstr("(--xxl-ca names who signs them)"));
+  EXPECT_THAT(outcome.error, HasSubstr("(--xxl-ca names its certificate authority)"));
 }
 
 TEST(HttpsPoster, SendsNothingToAServerWhoseCertificateNamesAnother) {
@@ -166,7 +166,7 @@ TEST(HttpsPoster, DoesNotStartWithoutTheCertificatesThatItIsGiven) {
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(started.error().message,
-              HasSubstr("--xxl-ca /nowhere/ca.pem holds no certificates in PEM"));
+              HasSubstr("--xxl-ca /nowhere/ca.pem contains no PEM certificates"));
 }
 
 }  // namespace

@@ -213,9 +213,9 @@ TEST(ZmqTransport, TellsAStrangerFromAJobTrackerThatDenies) {
       return !b.client_side.reasons.empty();
     }));
     EXPECT_EQ(b.client_side.reasons[0],
-              "what listens at " + stranger.endpoint() +
-                  " does not speak Carillon's protocol (is that the port of --http, or another "
-                  "program's? name the address of the job tracker's --listen)");
+              "the program that listens at " + stranger.endpoint() +
+                  " does not speak Carillon's protocol (is it the --http port, or another "
+                  "program's port? give the address of the job tracker's --listen)");
   }
 }
 
@@ -250,7 +250,8 @@ TEST(TokenFile, NamesTheServicesTokenThatItMayNotRead) {
   fs::permissions(of_service, fs::perms::others_read, fs::perm_options::add);
   const Error error = find_token(own, of_service).error();
   EXPECT_THAT(error.message, HasSubstr((folder.path() / "own").string()));
-  EXPECT_THAT(error.message, HasSubstr("; " + of_service + " is open to everybody"));
+  EXPECT_THAT(error.message,
+              HasSubstr("; " + of_service + " is readable or writable by every user"));
 }
 
 TEST(ZmqTransport, DeniesAnInsecureClientAtASecureServer) {
@@ -289,7 +290,7 @@ TEST(ZmqTransport, RefusesATokenFolderThatIsOpenToOthersOrALink) {
   auto open = listen_zmq(b.loop, b.environment, kAnyPort, {});
   ASSERT_FALSE(open.ok());
   EXPECT_EQ(open.error().code, ErrorCode::kDenied);
-  EXPECT_THAT(open.error().message, HasSubstr("open to other users"));
+  EXPECT_THAT(open.error().message, HasSubstr("readable or writable by other users"));
 
   fs::remove(folder);
   const TemporaryFolder elsewhere;

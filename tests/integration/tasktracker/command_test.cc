@@ -132,8 +132,8 @@ TEST(Command, IsRunLaterWhileItsWorkerHasNoFilesLeft) {
   EXPECT_EQ(result.later, seconds{5});
   EXPECT_EQ(
       result.message,
-      "cannot make a pipe for 'true': Too many open files (its worker has no room for it, it is "
-      "run later)");
+      "cannot create a pipe for 'true': Too many open files (its worker has too few resources, "
+      "it runs later)");
   EXPECT_EQ(b.run(CommandBundle::command({"true"})).outcome, RunOutcome::kSucceeded);
 }
 

@@ -292,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{std::vector<std::string>{"--name", ""},
                                 "--name: '' is empty (leave it out for host and process)"},
                       std::pair{std::vector<std::string>{"--output-max", "0"},
-                                "--output-max: 0 is too small, the least is 1"},
+                                "--output-max: 0 is too small, the minimum is 1"},
                       std::pair{std::vector<std::string>{"--allow", "magic"}, "magic"},
                       std::pair{std::vector<std::string>{"--label", "zone"}, "KEY=VALUE"},
                       std::pair{std::vector<std::string>{"--group", "a b"}, "group 'a b'"},

@@ -76,7 +76,7 @@ TEST(ScriptRun, NamesTheInterpreterThatIsMissing) {
   EXPECT_EQ(result.outcome, RunOutcome::kException);
   EXPECT_EQ(result.message,
             "no interpreter for powershell on this worker: pwsh, powershell not found in PATH "
-            "(install it, or give the job to a group that has it)");
+            "(install it, or give the job to a group with this interpreter)");
 }
 
 TEST(ScriptRun, TakesPythonForPython2OnlyIfItIsOne) {
@@ -93,7 +93,8 @@ TEST(ScriptRun, TakesPythonForPython2OnlyIfItIsOne) {
   EXPECT_EQ(
       python3.error().message,
       "no interpreter for python2 on this worker: python2, python2.7 not found in PATH, and " +
-          python + " is not a Python 2 (install it, or give the job to a group that has it)");
+          python +
+          " is not Python 2 (install it, or give the job to a group with this interpreter)");
   const auto python2 = answer_with("0");
   ASSERT_TRUE(python2.ok()) << python2.error().message;
   EXPECT_THAT(python2.value().command, ElementsAre(python));

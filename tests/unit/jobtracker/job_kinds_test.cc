@@ -318,7 +318,7 @@ TEST(JobKinds, OfTwoJobsOfATaskInAMessageTheFirstIsTaken) {
   EXPECT_EQ(submitted.answers[0].status, wire::SubmitStatus::kAccepted);
   for (const std::size_t second : {1, 2}) {
     EXPECT_EQ(submitted.answers[second].status, wire::SubmitStatus::kDuplicate);
-    EXPECT_THAT(submitted.answers[second].reason, HasSubstr("named before in the same message"));
+    EXPECT_THAT(submitted.answers[second].reason, HasSubstr("occurs earlier in the same message"));
   }
   EXPECT_EQ(submitted.answers[3].status, wire::SubmitStatus::kAccepted);
 }

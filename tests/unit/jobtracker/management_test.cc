@@ -150,8 +150,8 @@ TEST(Management, AJobForWhichThereIsNoNumberLeftIsRefused) {
   }
   EXPECT_EQ(manage(test, each_second()), "2147483647");
   EXPECT_EQ(manage(test, each_second()),
-            "task xxl-2147483647 has the highest number that executors know: submit the job with "
-            "jobclient, under a task id of its own");
+            "task xxl-2147483647 has the highest number that executors support (submit the job "
+            "with jobclient and its own task id)");
 }
 
 }  // namespace

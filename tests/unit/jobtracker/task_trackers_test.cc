@@ -150,7 +150,7 @@ TEST(TaskTrackers, AreNotAskedForRowsThatCannotBe) {
   for (const char* after : {"garbage", "1,2,3", "7:x"}) {
     EXPECT_EQ(
         p.refusal(wire::Query{.what = "history", .after = after}),
-        std::string{"Query.after is '"} + after + "', must be what the page before gave as next");
+        std::string{"Query.after is '"} + after + "', must be the next value of the previous page");
   }
 }
 

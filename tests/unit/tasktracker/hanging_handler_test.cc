@@ -82,7 +82,7 @@ TEST(HangingHandler, IsTimedOutAfterTheGraceAndAnotherThreadTakesThePlaceOfItsOw
   const wire::RunResult result = b.run(Bundle::stuck());
   EXPECT_EQ(result.outcome, wire::RunOutcome::kTimedOut);
   EXPECT_EQ(result.message,
-            "timed out after 30ms; handler 'stuck' has not stopped since it was told to, its "
+            "timed out after 30ms; handler 'stuck' has not stopped after its stop request, so its "
             "thread is lost to worker 'host-1' until it does");
   EXPECT_GE(result.ended_at - result.started_at, kTimeout + kGrace - milliseconds{1});
   EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);

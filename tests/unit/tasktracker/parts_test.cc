@@ -111,7 +111,7 @@ TEST(Parts, OfAJobTrackerThatIsNotReachedAreSaidOnce) {
   ASSERT_TRUE(b.until_both_know_it());
   b.pass(std::chrono::seconds{7});
   const std::string log = ::testing::internal::GetCapturedStderr();
-  const std::string said = "parts of this group are not reached";
+  const std::string said = "own partitions of this group are unreachable";
   ASSERT_THAT(log, ::testing::HasSubstr(said));
   EXPECT_THAT(log, ::testing::HasSubstr("parts=1  of=4"));
   EXPECT_EQ(log.find(said), log.rfind(said));

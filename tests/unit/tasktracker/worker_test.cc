@@ -286,7 +286,7 @@ TEST(Worker, KillsAJobThatHasNotStarted) {
   b.tracker().kill(2);
   ASSERT_TRUE(b.until_result(2));
   EXPECT_EQ(b.tracker().result_of(2)->outcome, wire::RunOutcome::kKilled);
-  EXPECT_EQ(b.tracker().result_of(2)->message, "killed: by ann (it had not started)");
+  EXPECT_EQ(b.tracker().result_of(2)->message, "killed: by ann (before it started)");
 }
 
 TEST(Worker, GivesBackWhatWaitsTooLongForAThread) {
@@ -590,7 +590,7 @@ TEST(Worker, StopsWhatRunsWhenItsLeaseHasEndedIfThatIsAskedFor) {
   ASSERT_TRUE(b.until_result(1));
   EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kLater);
   EXPECT_THAT(b.tracker().result_of(1)->message,
-              HasSubstr("no job tracker that looks after it answered worker 'host-1' for a lease"));
+              HasSubstr("the job tracker that owns it did not answer worker 'host-1' for a lease"));
 }
 
 TEST(Worker, LetsWhatRunsGoOnWhenItsLeaseHasEnded) {

@@ -134,12 +134,12 @@ TEST(JobFlags, RefuseAParamOrHeaderThatIsGivenTwiceOrHasNoName) {
 
 TEST(JobFlags, RefuseDashesWithNothingAfterThem) {
   EXPECT_EQ(refusal({"--handler", "greet", "--"}),
-            "nothing stands after -- (write PROGRAM [ARGUMENT]... there, or leave it out)");
+            "nothing follows -- (write PROGRAM [ARGUMENT]... there, or leave it out)");
 }
 
 TEST(JobFlags, RefuseParamsThatAnHttpRequestHasNoPlaceFor) {
   EXPECT_EQ(refusal({"--http", "http://h/", "--param", "a=b"}),
-            "params do not go with http (put them into its url, headers or body)");
+            "params cannot be combined with http (put them into its url, headers or body)");
 }
 
 TEST(JobFlags, TakeRepetitions) {
@@ -164,7 +164,7 @@ TEST(JobFlags, TakeHowItIsRun) {
   EXPECT_EQ(made.start_deadline, hours{2});
   EXPECT_EQ(made.overlap, Overlap::kParallel);
   EXPECT_THAT(refusal({"--handler", "noop", "--overlap", "parallel"}),
-              HasSubstr("overlap does not go with now"));
+              HasSubstr("overlap cannot be combined with now"));
 }
 
 TEST(JobFlags, TakeRetries) {
@@ -242,7 +242,7 @@ TEST(JobFlags, TakeWhomToTell) {
   const JobSpec told = job({"--need-feedback", "--client-group", "billing"});
   EXPECT_TRUE(told.need_feedback);
   EXPECT_EQ(told.client_group, "billing");
-  EXPECT_THAT(refusal({"--handler", "noop", "--need-feedback"}), HasSubstr("no client_group"));
+  EXPECT_THAT(refusal({"--handler", "noop", "--need-feedback"}), HasSubstr("without client_group"));
 }
 
 TEST(JobFlags, TakeChildren) {

@@ -321,7 +321,7 @@ TEST(LtsJobs, RefusesATaskIdThatTheJobTrackerWould) {
   EXPECT_THAT(only_entry({lts_row(LtsQueue::kWaiting, "REAL_TIME", "job-382458616025710592")})
                   .job.error()
                   .message,
-              HasSubstr("is kept for jobs without a chosen task id"));
+              HasSubstr("is reserved for jobs without a chosen task id"));
 }
 
 TEST(LtsJobs, SaysWhatHasNoCounterpart) {
@@ -353,7 +353,8 @@ TEST(LtsJobs, AJobOfAClientGroupThatCannotBeOneHereIsTakenOverWithoutFeedback) {
   EXPECT_EQ(entry.job.value().client_group, "");
   EXPECT_THAT(entry.notes,
               ElementsAre("needFeedback is left out, nobody gets the result: client_group is "
-                          "'web shop', may hold letters, digits, dot, underscore and hyphen only"));
+                          "'web shop', must have only letters, digits, dots, underscores and "
+                          "hyphens"));
 }
 
 }  // namespace

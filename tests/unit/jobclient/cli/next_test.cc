@@ -134,7 +134,7 @@ TEST(NextLine, CutsLongTextsBetweenTwoCharacters) {
 
 TEST(NextLine, RefusesAFieldThatIsGivenTwice) {
   EXPECT_EQ(answer(R"({"cron":"@daily","tz":"UTC","cron":"@hourly"})"),
-            R"({"error":"cron is given twice, give it once"})");
+            R"({"error":"cron is given twice (give it once)"})");
 }
 
 TEST(NextLine, TakesDstFromAndN) {

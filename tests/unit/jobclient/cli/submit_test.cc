@@ -484,7 +484,7 @@ TEST(Submit, SaysHowARepeatHasNoEnd) {
   Cli cli(accept_all);
   EXPECT_EQ(cli.run({"submit", "--every", "5m", "--count", "-1", "--", "x"}), kWrongInput);
   EXPECT_EQ(cli.err.str(),
-            "jobclient: --count: -1 is too small, the least is 1 (leave it out for no end)\n");
+            "jobclient: --count: -1 is too small, the minimum is 1 (leave it out for no end)\n");
 }
 
 TEST(Offline, WithoutItNothingIsStored) {

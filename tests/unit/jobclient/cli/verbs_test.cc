@@ -209,7 +209,7 @@ TEST(Kill, WantsEitherATaskOrAJob) {
   EXPECT_EQ(cli.run({"kill", "x", "--job", "7"}), kWrongInput);
   EXPECT_EQ(cli.run({"kill", "--job", "seven"}), kWrongInput);
   EXPECT_EQ(cli.run({"kill", "--job", "7", "--group", "other"}), kWrongInput);
-  EXPECT_THAT(cli.err.str(), HasSubstr("--group does not go with --job"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("--group cannot be combined with --job"));
   EXPECT_EQ(cli.run({"logs", "--job", "7", "--group", "other"}), kWrongInput);
 }
 
@@ -776,7 +776,7 @@ TEST(Program, WaitsOnceWhereWhatIsStoredIsNotTakenAndSaysWhy) {
   const testing::TempFolder folder;
   JobClientOptions options{.answer_timeout = std::chrono::seconds{3}, .data = folder.path()};
   const Duration connect = std::chrono::milliseconds{300};
-  const std::string why = "job tracker tcp://b:2, which looks after 'a', cannot be reached";
+  const std::string why = "job tracker tcp://b:2, which owns 'a', cannot be reached";
   FakeTracker tracker([&](const wire::Message& message) -> wire::Message {
     if (!std::holds_alternative<wire::Submit>(message)) return wire::Rows{};
     return wire::ErrorReply{Error{ErrorCode::kUnavailable, why}};

@@ -194,7 +194,7 @@ TEST(Requests, SaysWhatToDoWhenTheConnectionGivesNoReason) {
   bundle.pass(seconds{5});
   EXPECT_EQ(bundle.answers[0]->error().message,
             "no job tracker reachable at tcp://127.0.0.1:1 within 5s (start a jobtracker there, or "
-            "name another one)");
+            "give another address)");
 }
 
 TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
@@ -206,7 +206,7 @@ TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
   EXPECT_FALSE(bundle.answers[0]);
   bundle.pass(milliseconds{1});
   EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
-  EXPECT_THAT(bundle.answers[0]->error().message, HasSubstr("may have taken it"));
+  EXPECT_THAT(bundle.answers[0]->error().message, HasSubstr("may have accepted it"));
 }
 
 TEST(Requests, PassesOnWhatTheTrackerRefuses) {
@@ -582,7 +582,7 @@ TEST(Requests, SayWhichTrackerCannotBeReached) {
   ASSERT_TRUE(bundle.answers[0]);
   EXPECT_EQ(bundle.answers[0]->error(),
             (Error{ErrorCode::kUnavailable,
-                   "job tracker tcp://127.0.0.1:2, which looks after 'there', cannot be reached: "
+                   "job tracker tcp://127.0.0.1:2, which owns 'there', cannot be reached: "
                    "connection refused"}));
 }
 
@@ -638,7 +638,7 @@ TEST(Requests, SaysThatTheOutcomeIsUnknownWhenOneSendingMayHaveBeenTaken) {
   ASSERT_TRUE(bundle.answers[0]);
   EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
   EXPECT_THAT(bundle.answers[0]->error().message,
-              AllOf(HasSubstr("starting"), HasSubstr("ask before repeating")));
+              AllOf(HasSubstr("starting"), HasSubstr("check before you repeat it")));
 }
 
 TEST(Requests, SaysThatTheOutcomeIsUnknownWhenItIsClosedAfterSending) {

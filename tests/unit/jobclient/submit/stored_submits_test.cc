@@ -272,8 +272,8 @@ TEST(StoredSubmits, SendsWhatWasSentBeforeWithItsOldNumberAlsoFromAnotherProcess
     client->turn();
     EXPECT_EQ(client->status(0), SubmitStatus::kStored) << "it was sent, and never answered";
     EXPECT_THAT(client->answers[0]->value()[0].reason,
-                AllOf(HasSubstr("it runs once, also where it was taken"),
-                      Not(HasSubstr("ask before repeating"))));
+                AllOf(HasSubstr("it runs once, even if it was accepted"),
+                      Not(HasSubstr("check before you repeat it"))));
   }
   auto next = b.open();
   next->connect();
@@ -444,7 +444,7 @@ TEST(StoredSubmits, WhatWasSentTooLongAgoToBeToldFromANewOneIsSetAside) {
   client->connect();
   EXPECT_THAT(client->tasks_on_the_way(), IsEmpty());
   ASSERT_EQ(client->delivered.size(), 1u);
-  EXPECT_THAT(client->delivered[0].reason, HasSubstr("look whether it runs"));
+  EXPECT_THAT(client->delivered[0].reason, HasSubstr("check whether it runs"));
 }
 
 // The tracker may have taken it the first time, and has forgotten it then.
@@ -491,7 +491,7 @@ TEST(StoredSubmits, SaysThatTheOutboxIsFullOfWhatWasNotAcceptedAndHowToMakeRoom)
   ASSERT_TRUE(client->answers[1]);
   EXPECT_EQ(client->answers[1]->error().code, ErrorCode::kLimit);
   EXPECT_THAT(client->answers[1]->error().message,
-              HasSubstr("and 1 are set aside (`jobclient flush` shows them, which makes room)"));
+              HasSubstr("and 1 are set aside (`jobclient flush` shows and removes them)"));
 }
 
 TEST(StoredSubmits, SaysThatTheOutboxIsFull) {
@@ -603,8 +603,8 @@ TEST(StoredSubmits, WhatWaitsBehindThemForATrackerThatDoesNotAnswerIsToldSo) {
   client->turn();
   ASSERT_TRUE(cancelled && flushed);
   const std::string why =
-      "no answer from tcp://127.0.0.1:1 within 30s, and what is stored waits to be "
-      "delivered first (try again later)";
+      "no answer from tcp://127.0.0.1:1 within 30s, and stored submissions are delivered first "
+      "(try again later)";
   EXPECT_EQ(cancelled->error(), (Error{ErrorCode::kUnavailable, why}));
   EXPECT_EQ(flushed->error(),
             (Error{ErrorCode::kUnavailable,

@@ -319,7 +319,7 @@ TEST(SubmitQueue, RefusesMoreWhileTheFirstWaitsForLong) {
   ASSERT_TRUE(bundle.answers[2]);
   EXPECT_EQ(bundle.answers[2]->error().code, ErrorCode::kLimit);
   EXPECT_THAT(bundle.answers[2]->error().message,
-              HasSubstr("more come than the job tracker takes"));
+              HasSubstr("the job tracker accepts them more slowly"));
 }
 
 TEST(SubmitQueue, RefusesMoreWhileItIsOnlyToldToSlowDown) {

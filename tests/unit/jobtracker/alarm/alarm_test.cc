@@ -227,7 +227,7 @@ TEST(Alarm, WhoSubmitsWithAMailAddressIsWarnedWhereThereIsNoMailServer) {
   EXPECT_EQ(warning_for({kOps, kHook}), "");
   bundle.courier.has_mail = false;
   EXPECT_EQ(warning_for({kHook, kOps}),
-            "alarms by mail are not sent, the job tracker has no mail server (--smtp)");
+            "alarms by mail are not sent: the job tracker has no mail server (see --smtp)");
   EXPECT_EQ(warning_for({kHook}), "");
   EXPECT_EQ(warning_for({std::string{kNoAlarm}}), "");
   EXPECT_EQ(warning_for({}), "");
@@ -240,7 +240,8 @@ TEST(Alarm, WhatIsTooMuchIsCountedAndSaidInTheLog) {
   b.bundle.run_for(minutes{1});
   EXPECT_EQ(b.bundle.stat("alarms_waiting"), 2);
   EXPECT_EQ(b.bundle.stat("alarms_dropped_total"), 1);
-  EXPECT_THAT(b.bundle.log("job")[0].message, HasSubstr("no alarm, too many wait; no space left"));
+  EXPECT_THAT(b.bundle.log("job")[0].message,
+              HasSubstr("alarm dropped, too many are undelivered; no space left"));
 }
 
 }  // namespace

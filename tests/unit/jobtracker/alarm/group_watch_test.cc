@@ -577,7 +577,8 @@ TEST(AlarmRule, SaysWhatIsWrongAndHowToWriteIt) {
 TEST(AlarmRule, NeedsSomebodyToTellAndStandsOnce) {
   AlarmConfig config{.rules = {parse_alarm_rule("late=5m").value()}};
   ASSERT_FALSE(config.validate().ok());
-  EXPECT_THAT(config.validate().error().message, HasSubstr("--alarm-when has nobody"));
+  EXPECT_THAT(config.validate().error().message,
+              HasSubstr("--alarm-when is given without a recipient"));
   config.recipients = {kTo};
   EXPECT_TRUE(config.validate().ok());
   config.rules.push_back(parse_alarm_rule("ops/late=5m").value());

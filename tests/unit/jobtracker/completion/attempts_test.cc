@@ -240,7 +240,7 @@ TEST(Attempts, AReportOfAnOldAttemptIsConfirmedLoggedAndChangesNothing) {
   bundle.run_for(seconds{25});
   const std::string said = ::testing::internal::GetCapturedStderr();
   set_log_level(LogLevel::kOff);
-  EXPECT_THAT(said, HasSubstr("a late report changes nothing  job=" +
+  EXPECT_THAT(said, HasSubstr("ignored a late report  job=" +
                               std::to_string(bundle.runs()[0].id.job_id.value) +
                               "  attempt=1  reported=failed  node=slow"));
   ASSERT_EQ(other.busy(), 1);

@@ -41,10 +41,9 @@ TEST(KindsOfRun, NoTaskTrackerIsHandedWhatIsPushedToExecutors) {
   JobSpec pushed = job_now("pushed");
   pushed.dispatch = Dispatch::kPush;
   bundle.run_for(seconds{1});
-  EXPECT_EQ(
-      bundle.submit(pushed).warning,
-      "no executor of group 'default' was ever seen, and none may come to it, as it is one of "
-      "task trackers");
+  EXPECT_EQ(bundle.submit(pushed).warning,
+            "no executor of group 'default' has ever connected, and none can, because it is a "
+            "group of task trackers");
   bundle.submit(job_now("pulled"));
   bundle.run_for(seconds{5});
   EXPECT_THAT(bundle.runs_of("pulled"), SizeIs(1));

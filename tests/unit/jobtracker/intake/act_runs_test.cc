@@ -143,7 +143,7 @@ TEST(Act, KillEndsThoseThatWaitBesideThoseThatExecute) {
   ASSERT_TRUE(std::holds_alternative<wire::Acted>(answer)) << result_of(answer);
   EXPECT_EQ(std::get<wire::Acted>(answer).message,
             "2 runs of task 'a' were executing and are told to stop; "
-            "2 runs of task 'a' were to be tried again and are not");
+            "2 runs of task 'a' will not be retried");
   bundle.run_for(seconds{10});
   EXPECT_EQ(worker.busy(), 0);
   EXPECT_THAT(states(bundle.log("a")),

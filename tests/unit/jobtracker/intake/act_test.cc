@@ -307,7 +307,7 @@ TEST(Act, ASuspendedJobNeverFiresUntilItIsResumed) {
   const WallTime at = bundle.now() + minutes{2};
   bundle.submit(job_at("a", at));
   EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
-  EXPECT_THAT(said(bundle.act(Verb::kSuspend, "a")), HasSubstr("is suspended already"));
+  EXPECT_THAT(said(bundle.act(Verb::kSuspend, "a")), HasSubstr("is already suspended"));
   bundle.run_for(minutes{30});
   EXPECT_THAT(bundle.runs(), IsEmpty());
   EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
@@ -775,7 +775,7 @@ TEST(Act, TriggerRefusesAPayloadThatTheJobHasNoPlaceFor) {
     bundle.submit(job);
     const auto refused = bundle.act(
         {.verb = Verb::kTrigger, .group = "default", .task_id = "a", .payload = "other"});
-    EXPECT_THAT(said(refused), HasSubstr("payload does not go with http GET"));
+    EXPECT_THAT(said(refused), HasSubstr("payload cannot be combined with http GET"));
     EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a")), "ok");
   }
 }
@@ -820,7 +820,8 @@ TEST(Act, WhatCannotBeDoneIsRefusedByName) {
   bundle.submit(job_now("busy"));
   bundle.run_for(seconds{2});
   EXPECT_THAT(said(bundle.act(Verb::kSuspend, "busy")), HasSubstr("can only be cancelled"));
-  EXPECT_THAT(said(bundle.act(wire::Act{.verb = Verb::kCancel})), HasSubstr("name a task id"));
+  EXPECT_THAT(said(bundle.act(wire::Act{.verb = Verb::kCancel})),
+              HasSubstr("a task id or a job id is required"));
   bundle.submit(job_at("later", bundle.now() + minutes{1}));
   EXPECT_THAT(said(bundle.act(Verb::kKill, "later")), HasSubstr("cancel it instead"));
   bundle.submit(job_cron("grid", "0 */5 * * * ?"));

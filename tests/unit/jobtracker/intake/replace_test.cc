@@ -110,7 +110,7 @@ TEST(Replace, ASuspensionOrResumptionAtTheSameTimeIsNotLost) {
     const auto answer =
         std::get<wire::Submitted>(*bundle.client.answer_to(submitted)).answers.at(0);
     EXPECT_EQ(answer.status, wire::SubmitStatus::kDuplicate);
-    EXPECT_THAT(answer.reason, HasSubstr("it has just changed its state: submit again"));
+    EXPECT_THAT(answer.reason, HasSubstr("its state has just changed; submit it again"));
     EXPECT_EQ(state_of(bundle, "a"), is_suspended ? "suspended" : "delayed");
     EXPECT_EQ(bundle.submit(replacing(job)).status, wire::SubmitStatus::kAccepted);
   }
@@ -207,7 +207,7 @@ TEST(Replace, WhileARunOfTheJobBeforeGoesOnFiresAreSkippedAndATriggerIsRefused) 
   bundle.submit(replacing(job_every("a", seconds{10})));
   const auto answer = bundle.act(wire::Verb::kTrigger, "a");
   ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(answer));
-  EXPECT_THAT(std::get<wire::ErrorReply>(answer).error.message, HasSubstr("is running already"));
+  EXPECT_THAT(std::get<wire::ErrorReply>(answer).error.message, HasSubstr("is already running"));
   bundle.run_for(seconds{20});
   const auto log = bundle.log("a");
   EXPECT_TRUE(std::any_of(log.begin(), log.end(), [](const LogEntry& entry) {

@@ -73,8 +73,8 @@ TEST(Submit, SaysThatAJobThatIsExecutingIsNeverReplaced) {
   JobSpec job = job_now("a");
   job.replace_on_exist = true;
   EXPECT_EQ(bundle.submit(job).reason,
-            "task id 'a' is taken in group 'default' until that job has ended (a job that is "
-            "executing is never replaced: cancel it, or wait)");
+            "task id 'a' is taken in group 'default' until that job has ended (an executing job "
+            "cannot be replaced; cancel it or wait)");
 }
 
 TEST(Resend, OfASubmissionThatReplacesDoesNotRemoveItsOwnJob) {

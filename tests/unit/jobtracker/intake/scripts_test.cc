@@ -77,7 +77,7 @@ TEST(ScriptVersions, ANewTextRunsFromThenOnAndTheTaskStaysAsItIs) {
   test.bundle.submit(with_script(job_cron("a", "0 * * * * ?"), "one", "first"));
   ASSERT_TRUE(test.bundle.run_until([&] { return test.ran.size() == 1; }));
   const Definition before = *test.bundle.definition("a");
-  EXPECT_EQ(test.set("two", "second"), "task 'a' has another script");
+  EXPECT_EQ(test.set("two", "second"), "task 'a' now has another script");
   const Definition after = *test.bundle.definition("a");
   EXPECT_EQ(after.version, before.version);
   EXPECT_EQ(after.next_fire, before.next_fire);
@@ -89,7 +89,7 @@ TEST(ScriptVersions, ANewTextRunsFromThenOnAndTheTaskStaysAsItIs) {
   test.bundle.restart_after(seconds{1});
   test.bundle.run_for(seconds{1});
   EXPECT_THAT(test.versions(), ElementsAre("two* second", "one first"));
-  EXPECT_EQ(test.set("one", "back"), "task 'a' has another script");
+  EXPECT_EQ(test.set("one", "back"), "task 'a' now has another script");
   ASSERT_TRUE(test.bundle.run_until([&] { return test.ran.size() == 3; }));
   EXPECT_EQ(test.ran.back(), "one");
   EXPECT_THAT(test.versions(), ElementsAre("one* back", "two second", "one first"));

@@ -50,7 +50,7 @@ TEST(AbsentExecutors, AreTheReasonThatIsShownOfWhatWaitsForThem) {
   test.submit(pushed("orders"));
   test.bundle.run_for(seconds{10});
   EXPECT_EQ(test.bundle.shown_reason("app", "orders"),
-            "nobody listens at the addresses of the executors of group 'app'");
+            "no program listens at the addresses of the executors of group 'app'");
   one.is_up = true;
   one.run_time = minutes{1};
   test.bundle.run_for(seconds{3});

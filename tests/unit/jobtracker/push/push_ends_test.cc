@@ -35,7 +35,7 @@ TEST(Push, TheRunsOfAnExecutorThatDiesAreRunElsewhere) {
   EXPECT_THAT(two.calls, SizeIs(100));
   EXPECT_THAT(test.ended("job-at-7"), ElementsAre(LogState::kLost, LogState::kSucceeded));
   EXPECT_EQ(test.bundle.log("job-at-7")[0].message,
-            "its executor died, was cut off, or never heard of it");
+            "its executor died, was disconnected, or never received the call");
   EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 100);
 }
 
@@ -366,8 +366,7 @@ TEST(Push, AGroupHasAsManyExecutorsAsMayBe) {
   const Status refused = test.register_at(kOne);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kLimit);
-  EXPECT_EQ(refused.error().message,
-            "there are 1000 executors of 'app', which is as many as may be");
+  EXPECT_EQ(refused.error().message, "there are 1000 executors of 'app', which is the most");
   EXPECT_TRUE(test.register_at("http://10.0.1.1:7/").ok()) << "it is one of them";
 }
 
@@ -485,7 +484,7 @@ TEST(Push, AKilledRunEndsThoughItsExecutorDoesNotMind) {
   test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "orders"});
   ASSERT_TRUE(test.has_ended("orders", seconds{6}));
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled));
-  EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("did not say that it has stopped"));
+  EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("did not report that it stopped"));
 }
 
 TEST(Push, AKilledRunIsNoSuccessThoughItsExecutorSaysSo) {
@@ -745,7 +744,7 @@ TEST(Push, AGroupIsRemovedOnceItHasNoJobs) {
   test.bundle.restart_after(seconds{1});
   test.bundle.run_for(seconds{1});
   EXPECT_TRUE(test.bundle.query({.what = "groups"}).empty());
-  EXPECT_THAT(remove("app"), HasSubstr("not one of xxl-job executors"));
+  EXPECT_THAT(remove("app"), HasSubstr("not a group of xxl-job executors"));
   EXPECT_EQ(remove("nowhere"), "there is no group 'nowhere'");
   // Who registers makes it again.
   ASSERT_TRUE(test.register_at(kOne).ok());

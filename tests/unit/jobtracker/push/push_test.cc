@@ -67,7 +67,7 @@ TEST(Push, WhatIsSubmittedToExecutorsIsPushedWithoutSayingSo) {
   EXPECT_EQ(test.submit(job).status, wire::SubmitStatus::kAccepted);
   EXPECT_TRUE(test.has_ended("orders"));
   job.run = {.kind = RunKind::kShell, .shell = "true"};
-  EXPECT_THAT(test.submit(job).reason, HasSubstr("is one of xxl-job executors"));
+  EXPECT_THAT(test.submit(job).reason, HasSubstr("is a group of xxl-job executors"));
 }
 
 TEST(Push, WhatIsForTaskTrackersIsNotForExecutorsAndThatIsSaid) {
@@ -184,7 +184,7 @@ TEST(Push, WhatEveryExecutorRefusesFailsAndIsRetried) {
               ElementsAre(LogState::kFailed, LogState::kFailed, LogState::kFailed));
   EXPECT_THAT(
       test.bundle.log("orders")[2].message,
-      HasSubstr("no executor took it: " + kOne + ": job handler [importOrders] not found."));
+      HasSubstr("no executor accepted it: " + kOne + ": job handler [importOrders] not found."));
   EXPECT_THAT(one.calls, SizeIs(3));
 }
 

@@ -117,7 +117,7 @@ TEST(RunLogs, OfALineThatIsLongerThanAPartTheBeginningIsHandedOn) {
     ASSERT_TRUE(r.part.ok());
     const std::string& text = r.part.value().text;
     EXPECT_TRUE(is_utf8(text));
-    EXPECT_THAT(text, EndsWith("日 [the rest of this line is left out]\n"));
+    EXPECT_THAT(text, EndsWith("日 [the rest of this line was cut]\n"));
     EXPECT_GT(text.size(), 1'000'000U);
     EXPECT_LE(text.size(), 1024U * 1024U);
   }
@@ -141,7 +141,7 @@ TEST(RunLogs, OfAnEndlessLogWhatCameIsHandedOn) {
   // One endless line.
   r.answer_cut(head + std::string(2'000'000, 'x') + "\xE6");
   ASSERT_TRUE(r.part.ok()) << r.part.error().message;
-  EXPECT_THAT(r.part.value().text, EndsWith("xx [the rest of this line is left out]\n"));
+  EXPECT_THAT(r.part.value().text, EndsWith("xx [the rest of this line was cut]\n"));
   ASSERT_TRUE(r.read(1, r.part.value().position));
   EXPECT_EQ(r.asked().from_line, 4);
   r.answer_cut("<html>");
@@ -214,7 +214,7 @@ TEST(RunLogs, SayWhyTheyCannotBeRead) {
                                  .kind = net::PostOutcome::Kind::kNotSent,
                                  .error = "cannot connect"}));
   EXPECT_EQ(r.part.error(), (Error{ErrorCode::kConflict,
-                                   "the log lies with executor http://h:1/job/, which cannot "
+                                   "the log is stored on executor http://h:1/job/, which cannot "
                                    "be reached: cannot connect"}));
   ASSERT_TRUE(r.read(0, 0));
   EXPECT_TRUE(r.logs.on_outcome({.id = r.box.posts.back().id,
@@ -239,7 +239,7 @@ TEST(RunLogs, OfALaterAttemptAreReadThoughAnEarlierOnesLieOutOfReach) {
                                  .kind = net::PostOutcome::Kind::kUnknown,
                                  .error = "cannot connect"}));
   EXPECT_EQ(r.part.value().text,
-            "[the log lies with executor http://h:1/job/, which cannot be reached: cannot "
+            "[the log is stored on executor http://h:1/job/, which cannot be reached: cannot "
             "connect]\n");
   ASSERT_TRUE(r.read(r.part.value().attempt, r.part.value().position));
   EXPECT_EQ(r.asked().log_id, 12);

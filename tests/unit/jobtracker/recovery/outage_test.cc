@@ -63,7 +63,8 @@ void expect_an_outage_harms_nothing(Duration outage, bool is_shared) {
   bundle.run_for(outage / 2);
   const auto waiting = bundle.client.submit({job_now("meanwhile")});
   bundle.run_for(outage / 2 + seconds{3});
-  EXPECT_NE(bundle.client.answer_to(waiting), nullptr) << "it is answered once the store is back";
+  EXPECT_NE(bundle.client.answer_to(waiting), nullptr)
+      << "it is answered once the store is reachable again";
   EXPECT_EQ(bundle.runs_of("meanwhile").size(), 1u) << bundle.story("meanwhile");
   EXPECT_EQ(bundle.runs_of("long").size(), 1u) << bundle.story("long");
   EXPECT_EQ(states(bundle.log("long")), std::vector{LogState::kSucceeded});

@@ -118,7 +118,7 @@ TEST(Children, ThatAreNotTriggeredAreNamedInTheParentsRow) {
   const auto log = bundle.log("parent");
   ASSERT_THAT(states(log), ElementsAre(LogState::kSucceeded));
   EXPECT_EQ(log.front().message,
-            "not triggered: default/slow was running already, default/gone is not defined, "
+            "not triggered: default/slow was already running, default/gone is not defined, "
             "nobody/x is not defined; all is well");
   EXPECT_THAT(bundle.runs_of("slow"), SizeIs(1));
   EXPECT_THAT(bundle.runs_of("queued"), SizeIs(1));
@@ -301,18 +301,18 @@ TEST(Children, LoopsAreRefusedByName) {
   TrackerBundle bundle;
   const auto reason = [&bundle](const JobSpec& job) { return bundle.submit(job).reason; };
   EXPECT_EQ(reason(parent_of(job_manual("a"), {"a"})),
-            "children make a loop: default/a > default/a");
+            "children form a loop: default/a > default/a");
   EXPECT_EQ(reason(parent_of(job_manual("a"), {"b"})), "") << "b is not defined yet";
   EXPECT_EQ(reason(parent_of(job_manual("b"), {"c", "d"})), "");
   EXPECT_EQ(reason(parent_of(job_manual("c"), {"x", "a"})),
-            "children make a loop: default/c > default/a > default/b > default/c");
+            "children form a loop: default/c > default/a > default/b > default/c");
   JobSpec shouted = job_manual("d");
   shouted.children = {{.group = "DEFAULT", .task_id = "a"}};
-  EXPECT_EQ(reason(shouted), "children make a loop: default/d > default/a > default/b > default/d");
+  EXPECT_EQ(reason(shouted), "children form a loop: default/d > default/a > default/b > default/d");
   EXPECT_EQ(reason(parent_of(job_now("d"), {"a"})), "") << "what runs once is nobody's child";
   JobSpec replaced = parent_of(job_manual("b"), {"a"});
   replaced.replace_on_exist = true;
-  EXPECT_EQ(reason(replaced), "children make a loop: default/b > default/a > default/b");
+  EXPECT_EQ(reason(replaced), "children form a loop: default/b > default/a > default/b");
   replaced.children.clear();
   EXPECT_EQ(reason(replaced), "");
   EXPECT_EQ(reason(parent_of(job_manual("c"), {"a"})), "") << "b has no children any more";
@@ -321,7 +321,7 @@ TEST(Children, LoopsAreRefusedByName) {
 TEST(Children, ARefusalHasNoWarning) {
   TrackerBundle bundle;
   const auto answer = bundle.submit(parent_of(job_manual("a"), {"a", "not defined"}));
-  EXPECT_EQ(answer.reason, "children make a loop: default/a > default/a");
+  EXPECT_EQ(answer.reason, "children form a loop: default/a > default/a");
   EXPECT_EQ(answer.warning, "");
 }
 
@@ -332,12 +332,12 @@ TEST(Children, LoopsOfOneMessageAndOfTwoThatCrossAreRefused) {
       {parent_of(job_manual("a"), {"b"}), parent_of(job_manual("b"), {"a"}), job_manual("c")});
   ASSERT_THAT(together.answers, SizeIs(3));
   EXPECT_EQ(together.answers[0].status, wire::SubmitStatus::kAccepted);
-  EXPECT_THAT(together.answers[1].reason, HasSubstr("children make a loop"));
+  EXPECT_THAT(together.answers[1].reason, HasSubstr("children form a loop"));
   EXPECT_EQ(together.answers[2].status, wire::SubmitStatus::kAccepted);
   bundle.lane().work_time = [] { return milliseconds{300}; };
   bundle.client.submit({parent_of(job_manual("x"), {"y"})});
   const auto crossing = bundle.submit(parent_of(job_manual("y"), {"x"}));
-  EXPECT_THAT(crossing.reason, HasSubstr("children make a loop"));
+  EXPECT_THAT(crossing.reason, HasSubstr("children form a loop"));
   bundle.run_for(seconds{2});
   EXPECT_EQ(bundle.submit(job_manual("y")).status, wire::SubmitStatus::kAccepted);
 }

@@ -70,7 +70,7 @@ TEST(Overlap, WhatIsSkippedForARunThatHasNotBegunSaysNothingElse) {
   ASSERT_TRUE(bundle.run_until([&] { return skipped(bundle, "a") > 0; }));
   for (const LogEntry& entry : bundle.log("a")) {
     if (entry.state != LogState::kSkipped) continue;
-    EXPECT_EQ(entry.message, "the run before was still waiting or running");
+    EXPECT_EQ(entry.message, "the previous run was still waiting or running");
   }
 }
 

@@ -358,18 +358,18 @@ TEST(Batcher, SaysAtOnceAndEachMinuteThatThereIsNoRoomAndWhenThereIsAgain) {
     const std::string text = written_by([&] { bundle.roll_back(bundle.take(), {.error = kFull}); });
     if (!text.empty()) {
       said.push_back(second);
-      EXPECT_THAT(text, AllOf(HasSubstr(" error "), HasSubstr("the store has no room"),
+      EXPECT_THAT(text, AllOf(HasSubstr(" error "), HasSubstr("the store is full"),
                               HasSubstr("the disk is full"), HasSubstr("pending=1")));
     }
     bundle.clock.advance(std::chrono::seconds{1});
   }
   EXPECT_THAT(said, ElementsAre(0, 60, 120));
   bundle.flush();
-  EXPECT_THAT(written_by([&] { bundle.commit(bundle.take()); }), HasSubstr("has room again"));
+  EXPECT_THAT(written_by([&] { bundle.commit(bundle.take()); }), HasSubstr("has space again"));
   bundle.post(Urgency::kCompletion, 2);
   bundle.flush();
   EXPECT_THAT(written_by([&] { bundle.roll_back(bundle.take(), {.error = kFull}); }),
-              HasSubstr("the store has no room"))
+              HasSubstr("the store is full"))
       << "a second time, be it soon";
   set_log_level(LogLevel::kOff);
 }
@@ -399,8 +399,8 @@ TEST(Batcher, StandsStillWhileACommitIsUnderWayForSeveralSecondsAndSaysSoOnce) {
   for (int look = 0; look < 9; ++look) bundle.batcher.watch_commit();
   EXPECT_TRUE(bundle.batcher.stands_still());
   const std::string said = GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("a commit does not end"));
-  EXPECT_EQ(said.find("a commit does not end"), said.rfind("a commit does not end"));
+  EXPECT_THAT(said, HasSubstr("a commit is stalled"));
+  EXPECT_EQ(said.find("a commit is stalled"), said.rfind("a commit is stalled"));
 
   CaptureStderr();
   bundle.commit(bundle.take());

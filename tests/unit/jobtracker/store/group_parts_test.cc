@@ -73,7 +73,7 @@ TEST(GroupParts, AreNotMadeOfAGroupThatCannotBeSplit) {
             ErrorCode::kNotFound);
   auto groups = some_groups();
   groups.push_back({.id = GroupId{9}, .name = "Mail/1", .table = "lts_wjq_mail_9"});
-  EXPECT_THAT(refusal(groups, {.group = "mail", .parts = 2}).message, HasSubstr("split already"));
+  EXPECT_THAT(refusal(groups, {.group = "mail", .parts = 2}).message, HasSubstr("already split"));
   groups = some_groups();
   groups[1].name = std::string(62, 'x');
   EXPECT_THAT(refusal(groups, {.group = groups[1].name, .parts = 2}).message,

@@ -110,40 +110,42 @@ TEST(CommandLine, KeepsEmptyValues) {
 }
 
 TEST(CommandLine, RefusesByNameWithTheFix) {
-  EXPECT_EQ(refused_call({}), "a verb is needed, jobclient --help lists them");
+  EXPECT_EQ(refused_call({}), "a verb is needed, jobclient see --help");
   EXPECT_EQ(refused_call({"submti"}),
-            "unknown verb 'submti' (did you mean 'submit'?), jobclient --help lists them");
+            "unknown verb 'submti' (did you mean 'submit'?), jobclient see --help");
   EXPECT_EQ(refused_call({"import"}), "'import' needs 'crontab' after it");
   EXPECT_EQ(refused_call({"scripts", "nope"}), "'scripts' needs 'list' or 'show' after it");
   EXPECT_EQ(refused_call({"groups", "nope"}),
-            "groups: unexpected argument 'nope' ('add' may stand there)");
+            "groups: unexpected argument 'nope' ('add' may follow)");
   EXPECT_EQ(refused_call({"import", "crontab", "html"}),
             "FORMAT: 'html' is not one of user, system");
   EXPECT_EQ(refused_call({"show"}), "show needs TASK_ID");
   EXPECT_EQ(refused_call({"show", "a", "b", "c"}), "show: unexpected argument 'c'");
   EXPECT_EQ(refused_call({"submit", "echo"}),
-            "submit: unexpected argument 'echo' (a command to run stands after --)");
+            "submit: unexpected argument 'echo' (put a command to run after --)");
   EXPECT_EQ(refused_call({"--trakcer", "x", "groups"}),
-            "unknown flag '--trakcer' (did you mean '--tracker'?), jobclient --help lists them");
+            "unknown flag '--trakcer' (did you mean '--tracker'?), jobclient see --help");
   EXPECT_EQ(refused_call({"submit", "--task-i=x"}),
-            "unknown flag '--task-i' (did you mean '--task-id'?), jobclient submit --help lists "
-            "them");
+            "unknown flag '--task-i' (did you mean '--task-id'?), jobclient submit see --help");
   EXPECT_EQ(refused_call({"submit", "--task-id"}), "--task-id needs a value");
 }
 
 TEST(CommandLine, TakesNoFlagForAValueUnlessItIsMeant) {
-  EXPECT_EQ(refused_call({"submit", "--task-id", "--wait", "--", "true"}),
-            "--task-id needs a value, got '--wait' (write --task-id=--wait if that is meant)");
-  EXPECT_EQ(refused_call({"show", "a", "-o", "--insecure"}),
-            "-o needs a value, got '--insecure' (write --output=--insecure if that is meant)");
+  EXPECT_EQ(
+      refused_call({"submit", "--task-id", "--wait", "--", "true"}),
+      "--task-id needs a value, got '--wait' (write --task-id=--wait if this value is intended)");
+  EXPECT_EQ(
+      refused_call({"show", "a", "-o", "--insecure"}),
+      "-o needs a value, got '--insecure' (write --output=--insecure if this value is intended)");
   EXPECT_EQ(refused_call({"--tracker", "--output", "json", "groups"}),
-            "--tracker needs a value, got '--output' (write --tracker=--output if that is meant)");
+            "--tracker needs a value, got '--output' (write --tracker=--output if this value is "
+            "intended)");
   EXPECT_EQ(refused_call({"show", "--output", "--", "a"}),
-            "--output needs a value, got '--' (write --output=-- if that is meant)");
+            "--output needs a value, got '--' (write --output=-- if this value is intended)");
   EXPECT_EQ(refused_call({"submit", "--task-id", "--", "true"}), "--task-id needs a value");
   EXPECT_EQ(good_call({"submit", "--task-id=--wait", "--", "true"}).text("task-id"), "--wait");
   EXPECT_EQ(refused_call({"submit", "--priority", "-5", "--", "true"}),
-            "--priority: -5 is too small, the least is 0");
+            "--priority: -5 is too small, the minimum is 0");
   EXPECT_THAT(good_call({"submit", "--", "echo", "--task-id", "--wait"}).rest(),
               ElementsAre("echo", "--task-id", "--wait"));
   EXPECT_EQ(good_call({"show", "--", "--output", "--tracker"}).text("TASK_ID"), "--output");
@@ -192,7 +194,7 @@ TEST(Help, NamesAllVerbsThatBeginWithAWord) {
   EXPECT_THAT(printed({"help", "groups"}),
               HasSubstr("List groups.\n\nVerbs\n  groups add                  Declare a group.\n"));
   EXPECT_EQ(refused_call({"help", "script"}),
-            "unknown verb 'script' (did you mean 'scripts'?), jobclient --help lists them");
+            "unknown verb 'script' (did you mean 'scripts'?), jobclient see --help");
 }
 
 TEST(Help, IndentsExamplesOnce) {

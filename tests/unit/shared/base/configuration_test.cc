@@ -191,14 +191,14 @@ TEST_F(ConfigurationFileTest, RefusesBadValuesWithTheLine) {
             "configuration: FILE:1: lease: '5' is a number without a unit (write 5s for seconds, "
             "or one of ms, s, m, h, d)");
   EXPECT_EQ(file_refusal("threads = [1]\n"),
-            "configuration: FILE:1: threads: one value is needed, not a list");
+            "configuration: FILE:1: threads: expected one value, not a list");
   EXPECT_EQ(file_refusal("threads = 1.5\n"),
-            "configuration: FILE:1: threads must be a text in quotes, a whole number, true or "
+            "configuration: FILE:1: threads must be a string in quotes, a whole number, true or "
             "false, or a list");
   EXPECT_EQ(file_refusal("label = [[\"a\"]]\n"),
-            "configuration: FILE:1: label must be a list of texts in quotes");
+            "configuration: FILE:1: label must be a list of strings in quotes");
   EXPECT_EQ(file_refusal("insecure = \"maybe\"\n"),
-            "configuration: FILE:1: insecure: 'maybe' is neither true nor false");
+            "configuration: FILE:1: insecure: 'maybe' is not true or false");
 }
 
 TEST_F(ConfigurationFileTest, RefusesBadValuesThatAnotherSourceOverrides) {
@@ -241,12 +241,12 @@ TEST_F(ConfigurationFileTest, RefusesWhatIsNotToml) {
 
 TEST_F(ConfigurationFileTest, SaysThatATextStandsInQuotes) {
   EXPECT_THAT(file_refusal("# ours\n listen = tcp://127.0.0.1:1\r\n"),
-              EndsWith(" (a text stands in quotes: listen = \"...\")"));
-  EXPECT_THAT(file_refusal("lease = 3s"), EndsWith(" (a text stands in quotes: lease = \"...\")"));
+              EndsWith(" (put a string in quotes: listen = \"...\")"));
+  EXPECT_THAT(file_refusal("lease = 3s"), EndsWith(" (put a string in quotes: lease = \"...\")"));
   EXPECT_THAT(file_refusal("store = mysql://u:hush@db/x"), Not(HasSubstr("hush")));
-  EXPECT_THAT(file_refusal("listen = \"tcp://"), Not(HasSubstr("stands in quotes")));
-  EXPECT_THAT(file_refusal("listen"), Not(HasSubstr("stands in quotes")));
-  EXPECT_THAT(file_refusal("listen ="), Not(HasSubstr("stands in quotes")));
+  EXPECT_THAT(file_refusal("listen = \"tcp://"), Not(HasSubstr("put a string in quotes")));
+  EXPECT_THAT(file_refusal("listen"), Not(HasSubstr("put a string in quotes")));
+  EXPECT_THAT(file_refusal("listen ="), Not(HasSubstr("put a string in quotes")));
 }
 
 TEST_F(ConfigurationFileTest, TakesAnEmptyFile) {
@@ -264,12 +264,12 @@ TEST(Configuration, NamesTheSourceOfABadValue) {
             "--lease: '3 apples' is not a duration (write 500ms, 3s, 5m or 1h30m)");
   EXPECT_EQ(refusal({}, {{"CARILLON_THREADS", "x"}}),
             "environment CARILLON_THREADS: 'x' is not a whole number");
-  EXPECT_EQ(refusal({"--threads", "0"}), "--threads: 0 is too small, the least is 1");
-  EXPECT_EQ(refusal({"--threads", "1025"}), "--threads: 1025 is too large, the most is 1024");
+  EXPECT_EQ(refusal({"--threads", "0"}), "--threads: 0 is too small, the minimum is 1");
+  EXPECT_EQ(refusal({"--threads", "1025"}), "--threads: 1025 is too large, the maximum is 1024");
   EXPECT_EQ(refusal({"--threads", "99999999999999999999"}),
-            "--threads: 99999999999999999999 is too large, the most is 1024");
+            "--threads: 99999999999999999999 is too large, the maximum is 1024");
   EXPECT_EQ(refusal({"--threads", "-99999999999999999999"}),
-            "--threads: -99999999999999999999 is too small, the least is 1");
+            "--threads: -99999999999999999999 is too small, the minimum is 1");
   EXPECT_EQ(refusal({"--log-level", "loud"}),
             "--log-level: 'loud' is not one of debug, info, warn");
   EXPECT_EQ(refusal({"--allow", "http,shell"}),
@@ -330,9 +330,9 @@ TEST(Configuration, MasksThePasswordOfAnUrlOnly) {
 
 TEST(ConfigurationDeath, AskingForTheWrongThingIsABug) {
   const Configuration settings = good({});
-  EXPECT_DEATH((void)settings.text("no-such"), "only declared options are asked for");
-  EXPECT_DEATH((void)settings.text("lease"), "as the kind it was declared with");
-  EXPECT_DEATH((void)settings.number("threads"), "only a number that has a value");
+  EXPECT_DEATH((void)settings.text("no-such"), "only declared options can be read");
+  EXPECT_DEATH((void)settings.text("lease"), "as its declared kind");
+  EXPECT_DEATH((void)settings.number("threads"), "only a number with a value");
 }
 
 TEST(Configuration, RefusesDurationsBeyondTheirLimits) {
@@ -344,8 +344,8 @@ TEST(Configuration, RefusesDurationsBeyondTheirLimits) {
 }
 
 TEST(Configuration, RefusesAListThatNamesNothing) {
-  EXPECT_EQ(refusal({"--allow", ","}), "--allow: ',' names nothing (leave it out)");
-  EXPECT_EQ(refusal({"--allow", ""}), "--allow: '' names nothing (leave it out)");
+  EXPECT_EQ(refusal({"--allow", ","}), "--allow: ',' has no entries (leave it out)");
+  EXPECT_EQ(refusal({"--allow", ""}), "--allow: '' has no entries (leave it out)");
 }
 
 }  // namespace

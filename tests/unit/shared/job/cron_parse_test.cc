@@ -38,7 +38,7 @@ constexpr const char* kFields =
     ", needs 5 (unix: minute hour day month weekday) or 6 to 7 "
     "(quartz: second minute hour day month weekday [year])";
 constexpr const char* kQuestionMark =
-    " holds a '?', which may only stand alone in a day field of a quartz expression";
+    " contains a '?', which is allowed only alone in a day field of a quartz expression";
 
 INSTANTIATE_TEST_SUITE_P(
     Expressions, CronRefuses,
@@ -80,17 +80,18 @@ INSTANTIATE_TEST_SUITE_P(
         {"RangeFromStar", "0 0 *-5 * * ?", "hour '*' is not a number"},
         {"TwoRanges", "0 0 1-2-3 * * ?", "hour '2-3' is not a number"},
         {"BothQuestionMarks", "0 0 0 ? * ?",
-         "day-of-month and day-of-week are both '?', put a value or * into one of them"},
+         "day-of-month and day-of-week are both '?' (put a value or * into one of them)"},
         {"NoQuestionMark", "0 0 0 * * *",
          "neither day-of-month nor day-of-week is '?', write '0 0 0 * * ?'"},
         {"QuestionMarkInHour", "0 0 ? * * ?",
-         "hour '?' holds a '?', which may only stand alone in a day field of a quartz expression"},
+         "hour '?' contains a '?', which is allowed only alone in a day field of a quartz "
+         "expression"},
         {"QuestionMarkInUnix", "0 0 ? * 1",
-         "day-of-month '?' holds a '?', which may only stand alone in a day field of a quartz "
+         "day-of-month '?' contains a '?', which is allowed only alone in a day field of a quartz "
          "expression"},
         {"QuestionMarkInList", "0 0 0 ?,1 * MON",
-         "day-of-month '?,1' holds a '?', which may only stand alone in a day field of a quartz "
-         "expression"},
+         "day-of-month '?,1' contains a '?', which is allowed only alone in a day field of a "
+         "quartz expression"},
         {"LastInHour", "0 0 L * * ?", "hour 'L' is not a number"},
         {"LastInMonth", "0 0 0 1 L ?", "month 'L' is neither a number nor a name JAN-DEC"},
         {"LastInUnixDay", "0 0 L * *", "day-of-month 'L' is not a number"},
@@ -116,12 +117,12 @@ INSTANTIATE_TEST_SUITE_P(
         {"NthOfEight", "0 0 0 ? * 8#1", "day-of-week 8 is out of range 1-7"},
         {"LastOfEight", "0 0 0 ? * 8L", "day-of-week 8 is out of range 1-7"},
         {"YearsBackwards", "0 0 0 1 1 ? 2026-2024",
-         "year range '2026-2024' runs backwards, and years do not wrap"},
+         "year range '2026-2024' runs backwards; years do not wrap"},
         {"HoursBackwardsInUnix", "0 22-4 * * *",
-         "hour range '22-4' runs backwards, and unix ranges do not wrap"},
+         "hour range '22-4' runs backwards; unix ranges do not wrap"},
         {"WeekdaysBackwardsInUnix", "0 0 * * FRI-SUN",
-         "day-of-week range 'FRI-SUN' runs backwards, and unix ranges do not wrap"},
-        {"BareStepInUnix", "/5 * * * *", "minute '/5' has nothing before the /, write */5"},
+         "day-of-week range 'FRI-SUN' runs backwards; unix ranges do not wrap"},
+        {"BareStepInUnix", "/5 * * * *", "minute '/5' has nothing before the / (write */5"},
         {"FebruaryThirtieth", "0 0 0 30 2 ?",
          "never fires: 1970-2199 has no date with day-of-month 30, month 2, day-of-week ?"},
         {"FebruaryThirtiethInUnix", "0 0 30 2 *",
@@ -154,10 +155,10 @@ TEST(CronParse, RefusesAQuestionMarkWithAnything) {
 
 TEST(CronParse, RefusesUnknownMacrosAndTheStartOfTheMachine) {
   EXPECT_EQ(refusal_of("@fortnightly"),
-            "cron '@fortnightly': no such macro, use one of @hourly @daily @midnight @weekly "
-            "@monthly @yearly @annually");
+            "cron '@fortnightly': no such macro (use one of @hourly @daily @midnight @weekly "
+            "@monthly @yearly @annually)");
   EXPECT_EQ(refusal_of("@reboot"),
-            "cron '@reboot': @reboot is no time; nothing is fired by the start of a machine");
+            "cron '@reboot': @reboot is not supported: the start of a machine does not fire jobs");
 }
 
 TEST(CronParse, CutsLongExpressionsInItsAnswer) {

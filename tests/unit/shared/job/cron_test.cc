@@ -107,7 +107,7 @@ TEST(Cron, MatchesTheTimesItNamesAndNoOthers) {
 TEST(Cron, SaysThatItsYearsHavePassed) {
   EXPECT_EQ(
       why_it_never_fires("0 0 0 1 1 ? 2018,2020", "2024-01-01T00:00:00Z", "UTC", DstRule::kAuto),
-      "has no fire to come: its last year, 2020, has passed");
+      "has no future fire: its last year, 2020, has passed");
   EXPECT_EQ(why_it_never_fires("0 0 0 1 1 ? 2025", "2024-01-01T00:00:00Z", "UTC", DstRule::kAuto),
             "it fires");
 }
@@ -115,7 +115,7 @@ TEST(Cron, SaysThatItsYearsHavePassed) {
 TEST(Cron, SaysThatItsLastTimeIsSkippedOrOver) {
   EXPECT_EQ(why_it_never_fires("0 30 2 31 3 ? 2024", "2024-01-01T00:00:00Z", "Europe/Berlin",
                                DstRule::kSkip),
-            "has no fire to come: no date and time that it names is left in Europe/Berlin");
+            "has no future fire: none of its dates and times is left in Europe/Berlin");
   EXPECT_EQ(why_it_never_fires("0 30 2 31 3 ? 2024", "2024-01-01T00:00:00Z", "Europe/Berlin",
                                DstRule::kAuto),
             "it fires");
@@ -130,9 +130,9 @@ TEST(DstNote, IsEmptyOnOrdinaryDays) {
 
 TEST(DstNote, SaysWhyAFireComesAtTheEndOfAGap) {
   EXPECT_EQ(note_after("0 30 2 * * ?", "Europe/Berlin", "2024-03-30T12:00:00Z"),
-            "in place of a time skipped from 02:00 to 03:00");
+            "replaces a time skipped from 02:00 to 03:00");
   EXPECT_EQ(note_after("0 12 * * *", "Pacific/Apia", "2011-12-30T00:00:00Z"),
-            "in place of a time skipped from 00:00 on 12-30 to 00:00");
+            "replaces a time skipped from 00:00 on 12-30 to 00:00");
 }
 
 TEST(DstNote, MarksTheOtherFiresOfADayOfChange) {

@@ -45,8 +45,8 @@ TEST(JobSpecValidate, ChecksTheTaskId) {
 
 TEST(JobSpecValidate, KeepsTheTaskIdsThatAreMadeForJobsWithoutOne) {
   EXPECT_EQ(refusal([](JobSpec& s) { s.task_id = "job-382458616025710592"; }),
-            "task_id 'job-382458616025710592': 'job-' and a long number is kept for jobs without a "
-            "chosen task id, choose another");
+            "task_id 'job-382458616025710592': 'job-' with a long number is reserved for jobs "
+            "without a chosen task id, choose another");
   for (const char* chosen : {"job-7", "job-99999999999999", "Job-382458616025710592", "job-1x"}) {
     EXPECT_EQ(refusal([&](JobSpec& s) { s.task_id = chosen; }), "none");
   }
@@ -57,7 +57,7 @@ TEST(JobSpecValidate, ChecksTheGroup) {
   EXPECT_EQ(refusal([](JobSpec& s) { s.group = std::string(65, 'g'); }),
             "group has 65 bytes, at most 64");
   EXPECT_EQ(refusal([](JobSpec& s) { s.group = "a b"; }),
-            "group is 'a b', may hold letters, digits, dot, underscore and hyphen only");
+            "group is 'a b', must have only letters, digits, dots, underscores and hyphens");
 }
 
 TEST(JobSpecValidate, ChecksPriorityAndSizes) {
@@ -79,11 +79,11 @@ TEST(JobSpecValidate, ChecksPriorityAndSizes) {
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.alarm = {"a@b", "none"};
             }),
-            "alarm 'none' stands by itself, give it alone or leave it out");
+            "alarm 'none' cannot be combined with recipients (give it alone, or leave it out)");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.alarm = {"a@b", "a@b"};
             }),
-            "alarm recipient 'a@b' is given twice, give it once");
+            "alarm recipient 'a@b' is given twice (give it once)");
   EXPECT_EQ(refusal([](JobSpec& s) {
               for (int i = 0; i < 257; ++i) s.params["p" + std::to_string(i)] = "v";
             }),
@@ -97,20 +97,20 @@ TEST(JobSpecValidate, ChecksPriorityAndSizes) {
 TEST(JobSpecValidate, ChecksTheSchedule) {
   EXPECT_EQ(refusal([](JobSpec& s) { s.schedule.kind = ScheduleKind::kCron; }), "cron is empty");
   EXPECT_EQ(refusal([](JobSpec& s) { s.schedule = {.kind = ScheduleKind::kEvery}; }),
-            "every is 0s, must be 1ms to a hundred years");
+            "every is 0s, must be 1ms to 100 years");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.schedule = {.kind = ScheduleKind::kEvery, .interval = Duration{1}};
             }),
-            "every is 1us, must be 1ms to a hundred years");
+            "every is 1us, must be 1ms to 100 years");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.schedule = {.kind = ScheduleKind::kFixedDelay, .interval = seconds{1}, .count = 0};
             }),
             "count is 0, must be 1 to 9223372036854775807");
-  EXPECT_EQ(refusal([](JobSpec& s) { s.schedule.tz = "UTC"; }), "tz does not go with now");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.schedule.tz = "UTC"; }), "tz cannot be combined with now");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.schedule = {.kind = ScheduleKind::kAt, .interval = milliseconds{5}};
             }),
-            "an interval does not go with at");
+            "an interval cannot be combined with at");
   EXPECT_EQ(
       refusal([](JobSpec& s) { s.schedule = {.kind = ScheduleKind::kAt, .at = WallTime::max()}; }),
       "at must be in the years 1970 to 2199");
@@ -158,7 +158,7 @@ TEST(JobSpecValidate, WantsExactlyTheRunOfItsKind) {
             }),
             "script.language is 'cobol', must be one of sh bash python python2 node php perl ruby "
             "lua powershell "
-            "(another interpreter can be run as a command)");
+            "(run another interpreter as a command)");
 }
 
 TEST(JobSpecValidate, RefusesParamsThatWouldBeOneVariable) {
@@ -184,8 +184,8 @@ TEST(JobSpecValidate, RefusesWhatNoProgramCanBeGivenInOnePiece) {
   const std::string most(kArgumentBytesMax, 'x');
   const std::string more = most + "x";
   const std::string why =
-      " has 131072 bytes, of which a program can be given 131071 in one piece (send it as payload "
-      "or script)";
+      " has 131072 bytes, but one argument of a program can have at most 131071 bytes (send it as "
+      "payload or script)";
   EXPECT_EQ(with({.kind = RunKind::kShell, .shell = most}, 0), "none");
   EXPECT_EQ(with({.kind = RunKind::kShell, .shell = more}, 0), "shell" + why);
   EXPECT_EQ(with({.kind = RunKind::kCommand, .command = {"echo", most}}, 0), "none");
@@ -230,11 +230,12 @@ TEST(JobSpecValidate, RefusesAPayloadThatAnHttpRequestWouldNotSend) {
       s.payload = "x";
     });
   };
-  EXPECT_EQ(with({.url = "http://h/"}),
-            "payload does not go with http GET (choose a method that sends a body, like POST)");
+  EXPECT_EQ(
+      with({.url = "http://h/"}),
+      "payload cannot be combined with http GET (choose a method that sends a body, like POST)");
   EXPECT_THAT(with({.method = "HEAD", .url = "http://h/"}), HasSubstr("http HEAD"));
   EXPECT_EQ(with({.method = "POST", .url = "http://h/", .body = "own"}),
-            "payload does not go with an http.body (it would be the body; give one)");
+            "payload cannot be combined with http.body (both are the body; give one)");
   EXPECT_EQ(with({.method = "POST", .url = "http://h/"}), "none");
 }
 
@@ -267,8 +268,9 @@ TEST(JobSpecValidate, ChecksWhomToTell) {
             }),
             "none");
   EXPECT_THAT(refusal([](JobSpec& s) { s.client_group = "billing"; }),
-              HasSubstr("client_group is given, but not need_feedback"));
-  EXPECT_THAT(refusal([](JobSpec& s) { s.need_feedback = true; }), HasSubstr("no client_group"));
+              HasSubstr("client_group is given without need_feedback"));
+  EXPECT_THAT(refusal([](JobSpec& s) { s.need_feedback = true; }),
+              HasSubstr("without client_group"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.client_group = "a b"; }), HasSubstr("client_group is"));
 }
 
@@ -282,11 +284,11 @@ TEST(JobSpecValidate, RefusesAMisfireOfAJobWithoutATimeToMiss) {
   };
   const Misfire skip{.policy = MisfirePolicy::kSkip};
   EXPECT_EQ(refusal_of(ScheduleKind::kNow, skip),
-            "misfire does not go with now, which has no time to be missed (leave it out)");
+            "misfire cannot be combined with now, which cannot be missed (leave it out)");
   EXPECT_EQ(refusal_of(ScheduleKind::kManual, skip),
-            "misfire does not go with manual, which has no time to be missed (leave it out)");
+            "misfire cannot be combined with manual, which cannot be missed (leave it out)");
   EXPECT_THAT(refusal_of(ScheduleKind::kManual, {.threshold = seconds{9}}),
-              HasSubstr("misfire does not go with manual"));
+              HasSubstr("misfire cannot be combined with manual"));
   EXPECT_EQ(refusal_of(ScheduleKind::kAt, skip), "none");
   EXPECT_EQ(refusal_of(ScheduleKind::kManual, {}), "none");
 }
@@ -298,7 +300,7 @@ TEST(JobSpecValidate, RefusesAnOverlapThatContradictsTheRest) {
                   s.overlap = overlap;
                   s.misfire.policy = MisfirePolicy::kFireAll;
                 }),
-                HasSubstr("misfire.policy fire_all does not go with overlap queue_one"));
+                HasSubstr("misfire.policy fire_all cannot be combined with overlap queue_one"));
   }
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.schedule = {.kind = ScheduleKind::kEvery, .interval = seconds{1}};
@@ -307,12 +309,12 @@ TEST(JobSpecValidate, RefusesAnOverlapThatContradictsTheRest) {
             }),
             "none");
   EXPECT_EQ(refusal([](JobSpec& s) { s.overlap = Overlap::kParallel; }),
-            "overlap does not go with now, which fires once (leave it out)");
+            "overlap cannot be combined with now, which fires once (leave it out)");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.schedule = {.kind = ScheduleKind::kAt, .at = WallTime{seconds{1}}};
               s.overlap = Overlap::kQueue;
             }),
-            "overlap does not go with at, which fires once (leave it out)");
+            "overlap cannot be combined with at, which fires once (leave it out)");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.run = {.kind = RunKind::kHandler, .handler = "noop"};
               s.dispatch = Dispatch::kPush;
@@ -341,7 +343,7 @@ TEST(JobSpecValidate, ChecksWhatIsPushed) {
     EXPECT_THAT(with({address}), HasSubstr("address ")) << address;
   }
   EXPECT_THAT(pushed([](JobSpec& s) { s.run = {.kind = RunKind::kShell, .shell = "true"}; }),
-              HasSubstr("executors run handlers and scripts only"));
+              HasSubstr("executors run only handlers and scripts"));
   EXPECT_THAT(pushed([](JobSpec& s) { s.params = {{"a", "b"}}; }), HasSubstr("the payload"));
   EXPECT_THAT(pushed([](JobSpec& s) { s.payload = "\xFF"; }), HasSubstr("payload is not valid"));
   const auto script = [&](const std::string& language) {
@@ -351,9 +353,9 @@ TEST(JobSpecValidate, ChecksWhatIsPushed) {
   };
   EXPECT_EQ(script("groovy"), "none");
   EXPECT_EQ(script("pwsh"), "none");
-  EXPECT_THAT(script("perl"), HasSubstr("executors run no others"));
+  EXPECT_THAT(script("perl"), HasSubstr("executors support no others"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.push.route = Route::kLast; }),
-              HasSubstr("go with dispatch push only"));
+              HasSubstr("require dispatch push"));
 }
 
 TEST(JobSpecValidate, ChecksChildren) {
@@ -364,7 +366,7 @@ TEST(JobSpecValidate, ChecksChildren) {
   EXPECT_THAT(with({{.group = "o/ps", .task_id = "a"}}), HasSubstr("the group of a child is"));
   EXPECT_EQ(with({{.group = "ops"}}), "the task_id of a child is empty");
   EXPECT_EQ(with({{.task_id = "a"}, {.task_id = "a"}}),
-            "child 'default/a' is given twice, give it once");
+            "child 'default/a' is given twice (give it once)");
   std::vector<Child> many;
   for (int i = 0; i < 101; ++i) many.push_back({.task_id = std::to_string(i)});
   EXPECT_EQ(with(many), "children has 101 entries, at most 100");

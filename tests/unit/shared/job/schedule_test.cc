@@ -130,12 +130,12 @@ TEST(CompiledSchedule, OfCronCountsWhatNextFireGives) {
 TEST(CompiledSchedule, RefusesAWrongCronWithItsText) {
   EXPECT_EQ(refusal_of(cron("0 0 24 * * ?")), "cron '0 0 24 * * ?': hour 24 is out of range 0-23");
   EXPECT_EQ(refusal_of(cron("0 0 0 1 1 ? 2020")),
-            "cron '0 0 0 1 1 ? 2020': has no fire to come: its last year, 2020, has passed");
+            "cron '0 0 0 1 1 ? 2020': has no future fire: its last year, 2020, has passed");
 }
 
 TEST(CompiledSchedule, RefusesACronWithoutAZone) {
   EXPECT_EQ(refusal_of(cron("0 0 2 * * ?", "")),
-            "cron '0 0 2 * * ?' has no time zone, set tz to one like UTC");
+            "cron '0 0 2 * * ?' has no time zone, set tz to one, like UTC");
   EXPECT_THAT(refusal_of(cron("0 0 2 * * ?", "Mars/Olympus")),
               ::testing::HasSubstr("time zone 'Mars/Olympus'"));
 }
@@ -229,7 +229,7 @@ TEST(CompiledSchedule, RefusesTimesOutsideItsYears) {
 
 TEST(CompiledSchedule, RefusesAKindThatItDoesNotKnow) {
   EXPECT_EQ(refusal_of({.kind = static_cast<ScheduleKind>(99)}),
-            "schedule kind 99 is none that this version knows");
+            "schedule kind 99 is unknown to this version");
 }
 
 TEST(CompiledSchedule, StaysSmall) { EXPECT_LE(sizeof(CompiledSchedule), 240U); }

@@ -63,7 +63,7 @@ TEST(Zone, RefusesAnUnknownNameAndSaysIt) {
   EXPECT_EQ(zone.error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(zone.error().message,
             "time zone 'Europe/Atlantis' is not in this machine's time zone database; use a name "
-            "like Europe/Berlin, written exactly so");
+            "like Europe/Berlin, in this exact spelling");
 }
 
 class ZoneRefuses : public ::testing::TestWithParam<const char*> {};

@@ -25,10 +25,9 @@ TEST(Endpoint, RefusesWhatIsNoAddressAndShowsOne) {
   }
   EXPECT_EQ(parse_endpoint("tcp://host").error().message,
             "'tcp://host' is not an address, must look like tcp://127.0.0.1:35001");
-  EXPECT_EQ(
-      parse_endpoint("tcp://host:99999").error().message,
-      "'tcp://host:99999' is not an address, must look like tcp://127.0.0.1:35001 (HOST:PORT, "
-      "a port is 0 to 65535)");
+  EXPECT_EQ(parse_endpoint("tcp://host:99999").error().message,
+            "'tcp://host:99999' is not an address, must look like tcp://127.0.0.1:35001 (HOST:PORT "
+            "with a port of 0 to 65535)");
 }
 
 TEST(Endpoint, KnowsWhatOnlyThisMachineReaches) {

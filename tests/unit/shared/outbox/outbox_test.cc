@@ -555,7 +555,7 @@ TEST(Outbox, SaysThatItIsFullAndTakesWhatFits) {
   EXPECT_EQ(done.added, 2u);
   ASSERT_FALSE(done.room.ok());
   EXPECT_EQ(done.room.error().code, ErrorCode::kLimit);
-  EXPECT_THAT(done.room.error().message, HasSubstr("is full, it has at most 2 entries"));
+  EXPECT_THAT(done.room.error().message, HasSubstr("is full, at most 2 entries"));
   b.remove_all(outbox);
   EXPECT_TRUE(b.add(outbox, {"four"}).room.ok());
 }

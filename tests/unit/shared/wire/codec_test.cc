@@ -263,8 +263,7 @@ TEST(Codec, RefusesAFrameThatIsCutOffAnywhere) {
 }
 
 TEST(Codec, RefusesWhatFollowsAMessage) {
-  EXPECT_EQ(error_of(encode({1, Bye{SessionId{4}}}) + "x"),
-            "Bye is followed by bytes that do not belong to it");
+  EXPECT_EQ(error_of(encode({1, Bye{SessionId{4}}}) + "x"), "Bye is followed by extra bytes");
   EXPECT_FALSE(decode_spec(encode_spec(JobSpec{}) + "x").ok());
 }
 

@@ -129,10 +129,9 @@ TEST(SpecFromJson, TakesChildren) {
 TEST(SpecFromJson, TakesBytesAsBase64) {
   EXPECT_EQ(read(R"({"shell":"x","payload_base64":"AP8="})").payload, std::string("\0\xff", 2));
   EXPECT_EQ(refusal(R"({"shell":"x","payload_base64":"A*"})"), "payload_base64 is not base64");
-  EXPECT_EQ(
-      refusal(R"({"shell":"x","payload_base64":"eA="})"),
-      "payload_base64 has wrong padding ('=' fills it up to a multiple of four characters, or "
-      "is left out)");
+  EXPECT_EQ(refusal(R"({"shell":"x","payload_base64":"eA="})"),
+            "payload_base64 has wrong padding (use '=' up to a multiple of four characters, or "
+            "leave it out)");
 }
 
 TEST(SpecFromJson, NamesAnUnknownFieldAndTheOneThatWasMeant) {
@@ -149,32 +148,32 @@ TEST(SpecFromJson, RefusesContradictions) {
   EXPECT_EQ(refusal(R"({"shell":"x","payload":"a","payload_base64":"YQ=="})"),
             "payload and payload_base64 contradict each other, give one");
   EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","tz":"UTC"})"),
-            "tz does not go with every, only with cron");
+            "tz cannot be combined with every, only with cron");
   EXPECT_EQ(refusal(R"({"shell":"x","count":3})"),
-            "count does not go with now, only with every and fixed_delay");
+            "count cannot be combined with now, only with every and fixed_delay");
   EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","misfire":{"max":3}})"),
-            "misfire.max does not go with misfire.policy fire_once, only with fire_all");
+            "misfire.max cannot be combined with misfire.policy fire_once, only with fire_all");
   EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","misfire":{"window":"1h","policy":"skip"}})"),
-            "misfire.window does not go with misfire.policy skip, only with fire_all");
+            "misfire.window cannot be combined with misfire.policy skip, only with fire_all");
   for (const char* detail : {R"("policy":"exponential")", R"("cap":"1h")", R"("jitter":0.5)"}) {
     EXPECT_THAT(refusal(R"({"shell":"x","retries":{)" + std::string{detail} + "}}"),
-                HasSubstr("does not go with retries.max 0"));
+                HasSubstr("cannot be combined with retries.max 0"));
   }
   EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":3,"cap":"1h"}})"),
-            "retries.cap does not go with retries.policy fixed, only with exponential");
+            "retries.cap cannot be combined with retries.policy fixed, only with exponential");
   EXPECT_EQ(refusal(R"({"task_id":"t"})"),
             "nothing to run: give one of command, shell, script, http, handler");
 }
 
 TEST(SpecFromJson, RefusesAFieldThatIsGivenTwice) {
   EXPECT_EQ(refusal(R"({"task_id":"dupA","task_id":"dupB","shell":"x"})"),
-            "task_id is given twice, give it once");
+            "task_id is given twice (give it once)");
   EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":1,"base":"1s","max":1}})"),
-            "retries.max is given twice, give it once");
+            "retries.max is given twice (give it once)");
   EXPECT_EQ(refusal(R"({"http":{"url":"http://h/","headers":{"A":"b","A":"c"}}})"),
-            "http.headers.A is given twice, give it once");
+            "http.headers.A is given twice (give it once)");
   EXPECT_EQ(refusal(R"({"shell":"x","params":{"a":"1"},"params":{"b":"2"}})"),
-            "params is given twice, give it once");
+            "params is given twice (give it once)");
   EXPECT_EQ(read(R"({"shell":"x","params":{"shell":"y"}})").params.at("shell"), "y")
       << "another field of the same name";
 }
@@ -236,7 +235,7 @@ TEST(SpecFromJson, TakesWhatIsPushedToExecutors) {
   EXPECT_EQ(read(R"({"handler":"x","route":"FIRST"})").dispatch, Dispatch::kPush);
   EXPECT_EQ(read(R"({"handler":"x"})").dispatch, Dispatch::kDefault);
   EXPECT_EQ(refusal(R"({"handler":"x","dispatch":"pull","route":"FIRST"})"),
-            "route does not go with dispatch pull, only with push");
+            "route cannot be combined with dispatch pull, only with push");
 }
 
 TEST(SpecFromJson, MakesOverlapFollowABlockStrategyUnlessItIsGiven) {
@@ -263,7 +262,7 @@ TEST(SpecToJson, WritesOfPushWhatSpecFromJsonReads) {
 
 TEST(SpecFromJson, RefusesAnEmptyTaskId) {
   EXPECT_EQ(refusal(R"({"shell":"x","task_id":""})"),
-            "task_id is empty (leave it out and one is made)");
+            "task_id is empty (leave it out to get a generated one)");
 }
 
 TEST(SpecFromJson, SaysWhatIsNotSupportedYet) {

@@ -108,9 +108,10 @@ TEST(AdminClient, SaysWhatTheLastOneSaid) {
   b.admin.answer = [](const HttpRequest&) -> Result<HttpAnswer> {
     return HttpAnswer{.status = 502, .body = "<html>"};
   };
-  EXPECT_EQ(b.client().register_at("a").error(),
-            (Error{ErrorCode::kUnavailable,
-                   "http://two:2/api/registry: http status 502: the answer is no JSON: '<html>'"}));
+  EXPECT_EQ(
+      b.client().register_at("a").error(),
+      (Error{ErrorCode::kUnavailable,
+             "http://two:2/api/registry: http status 502: the answer is not JSON: '<html>'"}));
 }
 
 // What is JSON but not from an admin is no success either.

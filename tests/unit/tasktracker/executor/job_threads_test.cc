@@ -216,7 +216,7 @@ TEST(JobThreads, FailARunWhoseInitFailsAndTryItAgain) {
     return {};
   };
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "echo")).ok());
-  EXPECT_EQ(b.results.take().message, "init of handler 'echo': it threw: no database");
+  EXPECT_EQ(b.results.take().message, "init of handler 'echo': the handler threw: no database");
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(2, "echo")).ok());
   EXPECT_EQ(b.results.take().code, 200);
 }
@@ -281,10 +281,10 @@ TEST(JobThreads, HoldBackMoreThanTheyMayHave) {
   EXPECT_EQ(b.started.take(), 1);
   RunCall other = ExecutorBundle::call(2, "hold");
   other.job_id = 2;
-  EXPECT_THAT(b.jobs->run(other).message, HasSubstr("1 jobs that run or wait, that is the most"));
+  EXPECT_THAT(b.jobs->run(other).message, HasSubstr("1 running or waiting jobs, the maximum"));
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(3, "hold")).ok());
   EXPECT_THAT(b.jobs->run(ExecutorBundle::call(4, "hold")).message,
-              HasSubstr("1 triggers waiting, that is the most"));
+              HasSubstr("1 waiting triggers, the maximum"));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST(OutputQueue, SaysInTheOutputThatTooMuchWaited) {
   const auto rest = b.next();
   ASSERT_THAT(rest->chunks, SizeIs(1));
   EXPECT_EQ(rest->chunks[0].stream, wire::Stream::kLog);
-  EXPECT_THAT(rest->chunks[0].bytes, HasSubstr("the rest of the output is not kept"));
+  EXPECT_THAT(rest->chunks[0].bytes, HasSubstr("the rest of the output is lost"));
 }
 
 TEST(OutputQueue, IgnoresAnAnswerToNothing) {

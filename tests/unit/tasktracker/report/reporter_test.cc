@@ -216,7 +216,7 @@ TEST(Reporter, OneResultThatIsRefusedForGoodHoldsNobodyUp) {
   ASSERT_TRUE(instead);
   ASSERT_EQ(instead->results.size(), 1u);
   EXPECT_EQ(instead->results[0].outcome, wire::RunOutcome::kFailed);
-  EXPECT_EQ(instead->results[0].message, "the job tracker refused its result: later is too long");
+  EXPECT_EQ(instead->results[0].message, "the job tracker rejected its result: later is too long");
   EXPECT_THAT(b.reporter.on_rejected(b.reporter.last_message(), "again"), ElementsAre(id(2)));
   EXPECT_EQ(b.reporter.unconfirmed(), 0u);
 }

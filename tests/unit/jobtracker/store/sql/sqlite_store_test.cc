@@ -201,7 +201,7 @@ TEST_F(SqliteStoreTest, RefusesAFolderThatDoesNotExist) {
   const auto error = refused(folder_.file("missing/carillon.db"));
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(error.message, HasSubstr("missing/carillon.db"));
-  EXPECT_THAT(error.message, HasSubstr("make its folder first"));
+  EXPECT_THAT(error.message, HasSubstr("create its folder first"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "missing"));
 }
 
@@ -241,7 +241,7 @@ TEST_F(SqliteStoreTest, RollsBackABatchThatTheDiskHasNoRoomFor) {
 
   const auto& back = std::get<RolledBack>(result);
   EXPECT_EQ(back.error.code, ErrorCode::kLimit) << back.error.message;
-  EXPECT_THAT(back.error.message, HasSubstr("free some space"));
+  EXPECT_THAT(back.error.message, HasSubstr("free space"));
   EXPECT_FALSE(back.culprit);
   EXPECT_TRUE(std::holds_alternative<Committed>(
       store.commit({.number = 1, .operations = {AddJob{small}}})));

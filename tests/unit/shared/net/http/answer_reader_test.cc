@@ -144,7 +144,7 @@ TEST(AnswerReader, RefusesWhatIsTooLarge) {
 
   AnswerReader head(kBodyMax);
   EXPECT_THAT(head.take("HTTP/1.1 200 OK\r\nX: " + std::string(17'000, 'x')).error().message,
-              HasSubstr("head of the answer is larger"));
+              HasSubstr("header of the response is larger"));
 }
 
 TEST(AnswerReader, RefusesWhatIsNoHttp) {
@@ -155,14 +155,14 @@ TEST(AnswerReader, RefusesWhatIsNoHttp) {
     AnswerReader reader(kBodyMax);
     const Status taken = reader.take(bytes);
     ASSERT_FALSE(taken.ok());
-    EXPECT_THAT(taken.error().message, StartsWith("the answer is no HTTP"));
+    EXPECT_THAT(taken.error().message, StartsWith("the response is not HTTP"));
   }
 }
 
 TEST(AnswerReader, SaysWhereTheConnectionEnded) {
   AnswerReader nothing(kBodyMax);
   EXPECT_FALSE(nothing.is_begun());
-  EXPECT_THAT(nothing.end().error().message, HasSubstr("before an answer"));
+  EXPECT_THAT(nothing.end().error().message, HasSubstr("before the response"));
   for (const std::string_view part :
        {"HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"}) {

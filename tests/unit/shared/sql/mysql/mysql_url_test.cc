@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{"mysql://ann:secret%4@db/carillon", "in the password"},
                       Refusal{"mysql://ann%zz:secret@db/carillon", "in the user"},
                       Refusal{"mysql://ann:secret@db/a/b", "the database \"a/b\""},
-                      Refusal{"mysql://ann:secret@db/a?tls=1", "no options are known"}));
+                      Refusal{"mysql://ann:secret@db/a?tls=1", "options are not supported"}));
 
 }  // namespace
 }  // namespace carillon::sql

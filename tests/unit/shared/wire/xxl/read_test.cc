@@ -58,7 +58,7 @@ TEST_P(ReadRunRefusal, NamesWhatIsWrong) {
 
 INSTANTIATE_TEST_SUITE_P(
     Bodies, ReadRunRefusal,
-    ::testing::Values(Refused{"", "is no JSON"}, Refused{R"({"jobId":1)", "is no JSON"},
+    ::testing::Values(Refused{"", "is not JSON"}, Refused{R"({"jobId":1)", "is not JSON"},
                       Refused{"[]", "no JSON object"}, Refused{"{}", "jobId is missing"},
                       Refused{R"({"jobId":1})", "logId is missing"},
                       Refused{R"({"jobId":1,"logId":1.5})", "logId is not a whole number"},
@@ -185,9 +185,9 @@ TEST(ReadResults, TakesAByteOrderMarkAndOneResultAlone) {
 
 TEST(ReadResults, RefusesWhatIsNoListOfResults) {
   EXPECT_EQ(read_results("{}").error().message, "callbackList is missing");
-  EXPECT_EQ(read_results("7").error().message, "the results are no JSON array");
-  EXPECT_THAT(read_results("[{]").error().message, HasSubstr("is no JSON"));
-  EXPECT_THAT(read_results(std::string(100'000, '[')).error().message, HasSubstr("is no JSON"));
+  EXPECT_EQ(read_results("7").error().message, "the results are not a JSON array");
+  EXPECT_THAT(read_results("[{]").error().message, HasSubstr("is not JSON"));
+  EXPECT_THAT(read_results(std::string(100'000, '[')).error().message, HasSubstr("is not JSON"));
 }
 
 TEST(ReadManagedJob, TakesWhatIsGiven) {
@@ -252,17 +252,17 @@ TEST(ReadReply, KeepsTheCodeOfAFailureWhoseMessageIsNoText) {
 }
 
 TEST(ReadReply, QuotesCharactersOnly) {
-  EXPECT_EQ(read_reply("<\xc8>").error().message, "the answer is no JSON: '<\uFFFD>'");
+  EXPECT_EQ(read_reply("<\xc8>").error().message, "the answer is not JSON: '<\uFFFD>'");
   const std::string cut = std::string(199, 'x') + "\u00E9" + "yy";
   EXPECT_EQ(read_reply(cut).error().message,
-            "the answer is no JSON: '" + std::string(199, 'x') + "...'");
+            "the answer is not JSON: '" + std::string(199, 'x') + "...'");
 }
 
 // The Go client refuses a run with an array; a proxy answers in HTML.
 TEST(ReadReply, RefusesWhatHasNoCodeAndQuotesIt) {
   EXPECT_EQ(read_reply("[]").error().message, "the answer has no code: '[]'");
   EXPECT_EQ(read_reply("{}").error().message, "the answer has no code: '{}'");
-  EXPECT_EQ(read_reply("<html>").error().message, "the answer is no JSON: '<html>'");
+  EXPECT_EQ(read_reply("<html>").error().message, "the answer is not JSON: '<html>'");
 }
 
 TEST(ReadLogPart, TakesEitherPayload) {
