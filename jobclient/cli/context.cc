@@ -91,7 +91,7 @@ void Context::tell_delivered() {
     }
     err() << "jobclient: stored job '" << one_line(answer.task_id) << "' of group '"
           << one_line(answer.group) << "' was not accepted: " << one_line(answer.reason)
-          << " (`jobclient flush` shows it again)\n";
+          << " (kept until `jobclient flush` shows it)\n";
   }
   if (accepted > 0) err() << "jobclient: stored jobs delivered: " << accepted << '\n';
   err().flush();

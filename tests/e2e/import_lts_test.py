@@ -153,7 +153,7 @@ class ImportLts(E2eTest):
         cluster = self.cluster("sqlite", tracker=False)
         self.mariadb.run("CREATE TABLE lts_wjq_empty LIKE lts_wjq_orders", self.database)
         answer = self.import_lts(cluster, "--group", "orders", "--group", "ordres", status=4)
-        self.assertIn("import lts: LTS has no node group 'ordres' (it has 'data-warehouse', 'empty', ", answer.err)
+        self.assertIn("LTS has no node group 'ordres' (it has 'data-warehouse', 'empty', ", answer.err)
         self.assertEqual(answer.out, "")
         self.assertEqual(self.import_lts(cluster, "--group", "empty", status=0).lines(), [])
         rows = self.import_lts(cluster, "--group", "Data-Warehouse", status=0).lines()

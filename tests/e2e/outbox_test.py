@@ -52,7 +52,7 @@ class Submissions(E2eTest):
         self.assertEqual(entries(self.outbox), 1)
         self.started()
         listed = self.c.client("list")
-        self.assertIn("stored jobs that were delivered: 1", listed.err)
+        self.assertIn("stored jobs delivered: 1", listed.err)
         self.assertEqual(self.c.wait_ended("kept")["state"], "succeeded")
         self.assertEqual(list(self.outbox.glob("*.db")), [])
 
@@ -206,7 +206,7 @@ class Submissions(E2eTest):
         self.assertIn(f"submissions stored for {nowhere} are not delivered: 1", flushed.err)
 
     def test_where_nothing_is_stored_nothing_is_discarded(self):
-        self.assertIn("nothing is stored for exactly tcp://a:1, nor for any other address",
+        self.assertIn("no job is stored for exactly tcp://a:1 or any other address",
                       self.c.client("flush", "--discard", "tcp://a:1", status=4).err)
 
     def test_what_was_stored_for_localhost_is_for_127_0_0_1(self):

@@ -101,9 +101,9 @@ TEST(Table, PutsTheLastColumnsBelowTheirRowWhenThereIsNoRoomForThem) {
 }
 
 TEST(Table, NarrowsItsGapsBeforeAColumnGoesBelow) {
-  EXPECT_EQ(printed(34, {{"mail", "12", "timed_out", "it took too long"}}),
+  EXPECT_EQ(printed(32, {{"mail", "12", "timed_out", "it took too long"}}),
             "TASK ATTEMPT STATE     MESSAGE\n"
-            "mail      12 timed_out it took to…\n");
+            "mail      12 timed_out it took …\n");
 }
 
 TEST(Table, PrintsNothingWithoutRows) { EXPECT_EQ(printed(80, {}), ""); }
