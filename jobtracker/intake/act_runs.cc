@@ -22,8 +22,7 @@ std::string what_ends(const std::string& name, std::size_t sent, std::size_t ret
   }
   if (retries == 0) return text;
   if (!text.empty()) text += "; ";
-  return text + some(name, retries) +
-         (retries == 1 ? " will not be retried" : " will not be retried");
+  return text + some(name, retries) + " will not be retried";
 }
 
 }  // namespace

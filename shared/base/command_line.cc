@@ -148,8 +148,8 @@ Error unknown_verb(const Program& program, const std::vector<std::string>& argum
   std::vector<std::string> first_words;
   for (const Verb& verb : program.verbs) first_words.push_back(words_of(verb.name).front());
   return wrong_usage("unknown verb '" + arguments.front() + "'" +
-                     did_you_mean(arguments.front(), first_words) + ", " + program.name +
-                     " see --help");
+                     did_you_mean(arguments.front(), first_words) + ", see " + program.name +
+                     " --help");
 }
 
 Error unknown_flag(const Program& program, const Verb* verb, const std::string& argument) {
@@ -188,7 +188,7 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   take_help_word(arguments, line);
   if (arguments.empty()) {
     if (only_prints(line)) return line;
-    return wrong_usage("a verb is needed, " + program.name + " see --help");
+    return wrong_usage("a verb is needed, see " + program.name + " --help");
   }
   if (arguments.front().starts_with('-')) {
     return unknown_flag(program, nullptr, arguments.front());

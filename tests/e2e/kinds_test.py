@@ -430,7 +430,7 @@ class Acts:
             answer = self.one.submit("--task-id", "held", "--replace-on-exist", *schedule, "--",
                                      "echo", "new").json()
             self.assertEqual(answer["status"], "accepted")
-            self.assertIn("is suspended, as the job that it replaces", answer["warning"])
+            self.assertIn("is suspended, like the job that it replaces", answer["warning"])
             self.assertEqual(self.one.client("-o", "json", "show", "held").json()["state"], "suspended")
         self.one.submit("--task-id", "other", "--every", "1s", "--count", "3", "--", "true")
         wait_for("fires of another job", lambda: len(self.one.history("other")) == 3)

@@ -854,9 +854,9 @@ class Client(E2eTest):
 
     def test_limits_of_a_machine_are_whole_percentages(self):
         for flag, value, said in (("--cpu-max", "0.9", "not a whole number"),
-                                  ("--cpu-max", "0", "the least is 1"),
+                                  ("--cpu-max", "0", "the minimum is 1"),
                                   ("--memory-max", "90%", "not a whole number"),
-                                  ("--memory-max", "101", "the most is 100")):
+                                  ("--memory-max", "101", "the maximum is 100")):
             with self.subTest(flag=flag, value=value):
                 worker = self.one.start_worker(flag, value, wait=False)
                 self.assertEqual(worker.wait(), 2)

@@ -177,7 +177,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
       return Error{ErrorCode::kUnavailable,
                    "another job tracker has been opening " + options.name + " for longer than " +
                        format_duration(kTurnMax) +
-                       "(it creates or migrates the tables, or has stalled)"};
+                       " (it creates or migrates the tables, or has stalled)"};
     }
   }
 }

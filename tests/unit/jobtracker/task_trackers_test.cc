@@ -82,7 +82,7 @@ TEST(TaskTrackers, SayGoodbyeToWhoLooksAfterTheirGroup) {
   EXPECT_TRUE(std::holds_alternative<wire::Gone>(p.ask(wire::Bye{SessionId{5}, "default"})));
   p.bundle.begin_next_session(Partitions{});
   p.connect();
-  EXPECT_EQ(p.refusal(wire::Bye{SessionId{5}, "default"}), "session 5 is not known, register");
+  EXPECT_EQ(p.refusal(wire::Bye{SessionId{5}, "default"}), "session 5 is unknown, register");
   EXPECT_TRUE(std::holds_alternative<wire::Gone>(p.ask(wire::Bye{SessionId{5}})))
       << "whoever does not say of which group it is cannot be sent on";
 }

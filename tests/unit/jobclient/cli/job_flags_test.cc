@@ -133,7 +133,7 @@ TEST(JobFlags, RefuseAParamOrHeaderThatIsGivenTwiceOrHasNoName) {
 
 TEST(JobFlags, RefuseDashesWithNothingAfterThem) {
   EXPECT_EQ(refusal({"--handler", "greet", "--"}),
-            "nothing follows -- (write PROGRAM [ARGUMENT]... there, or leave it out)");
+            "nothing follows -- (write PROGRAM [ARGUMENT]... there, or leave out the --)");
 }
 
 TEST(JobFlags, RefuseParamsThatAnHttpRequestHasNoPlaceFor) {

@@ -564,7 +564,7 @@ TEST(FeedbackVerb, KeepsTryingAndWantsAClientGroup) {
   EXPECT_EQ(cli.run({"feedback"}), kWrongInput);
   cli.err.str("");
   EXPECT_EQ(cli.run({"feedback", "--client-group", "a b"}), kWrongInput);
-  EXPECT_THAT(cli.err.str(), HasSubstr("client_group is 'a b', may hold letters"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("client_group is 'a b', must have only letters"));
 }
 
 TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {

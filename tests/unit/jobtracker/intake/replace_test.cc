@@ -74,7 +74,7 @@ TEST(Replace, WhatTakesTheTaskIdOfASuspendedJobIsSuspended) {
       bundle.run_for(seconds{2});
       const auto answer = bundle.submit(replacements(bundle)[i]);
       EXPECT_EQ(answer.status, wire::SubmitStatus::kAccepted);
-      EXPECT_THAT(answer.warning, HasSubstr("is suspended, as the job that it replaces"));
+      EXPECT_THAT(answer.warning, HasSubstr("is suspended, like the job that it replaces"));
       EXPECT_EQ(state_of(bundle, "a"), "suspended");
       bundle.run_for(minutes{20});
       bundle.restart_after(seconds{10});
@@ -165,7 +165,7 @@ TEST(Replace, WhatTakesTheTaskIdOfAJobInQuarantineIsInQuarantine) {
     bundle.add_worker();
     const auto answer =
         bundle.submit(replacing(is_definition ? job_every("a", seconds{10}) : job_now("a")));
-    EXPECT_THAT(answer.warning, HasSubstr("is in quarantine, as the job that it replaces"));
+    EXPECT_THAT(answer.warning, HasSubstr("is in quarantine, like the job that it replaces"));
     EXPECT_EQ(state_of(bundle, "a"), "quarantined");
     bundle.run_for(minutes{20});
     EXPECT_THAT(bundle.runs_of("a"), SizeIs(3)) << bundle.story("a");

@@ -130,7 +130,7 @@ TEST(ScriptVersions, OneFromElsewhereIsKeptAndNotUsed) {
 TEST(ScriptVersions, WhatHasNoScriptIsRefusedByName) {
   Scripts test;
   test.bundle.submit(job_manual("a"));
-  EXPECT_THAT(test.set("x"), HasSubstr("task 'a': it runs no script"));
+  EXPECT_THAT(test.set("x"), HasSubstr("task 'a': it does not run a script"));
   EXPECT_THAT(test.bundle.query({.what = "scripts", .group = "default", .task_id = "a"}),
               IsEmpty());
   Scripts once;

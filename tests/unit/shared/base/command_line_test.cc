@@ -110,9 +110,9 @@ TEST(CommandLine, KeepsEmptyValues) {
 }
 
 TEST(CommandLine, RefusesByNameWithTheFix) {
-  EXPECT_EQ(refused_call({}), "a verb is needed, jobclient see --help");
+  EXPECT_EQ(refused_call({}), "a verb is needed, see jobclient --help");
   EXPECT_EQ(refused_call({"submti"}),
-            "unknown verb 'submti' (did you mean 'submit'?), jobclient see --help");
+            "unknown verb 'submti' (did you mean 'submit'?), see jobclient --help");
   EXPECT_EQ(refused_call({"import"}), "'import' needs 'crontab' after it");
   EXPECT_EQ(refused_call({"scripts", "nope"}), "'scripts' needs 'list' or 'show' after it");
   EXPECT_EQ(refused_call({"groups", "nope"}),
@@ -124,9 +124,9 @@ TEST(CommandLine, RefusesByNameWithTheFix) {
   EXPECT_EQ(refused_call({"submit", "echo"}),
             "submit: unexpected argument 'echo' (put a command to run after --)");
   EXPECT_EQ(refused_call({"--trakcer", "x", "groups"}),
-            "unknown flag '--trakcer' (did you mean '--tracker'?), jobclient see --help");
+            "unknown flag '--trakcer' (did you mean '--tracker'?), see jobclient --help");
   EXPECT_EQ(refused_call({"submit", "--task-i=x"}),
-            "unknown flag '--task-i' (did you mean '--task-id'?), jobclient submit see --help");
+            "unknown flag '--task-i' (did you mean '--task-id'?), see jobclient submit --help");
   EXPECT_EQ(refused_call({"submit", "--task-id"}), "--task-id needs a value");
 }
 
@@ -194,7 +194,7 @@ TEST(Help, NamesAllVerbsThatBeginWithAWord) {
   EXPECT_THAT(printed({"help", "groups"}),
               HasSubstr("List groups.\n\nVerbs\n  groups add                  Declare a group.\n"));
   EXPECT_EQ(refused_call({"help", "script"}),
-            "unknown verb 'script' (did you mean 'scripts'?), jobclient see --help");
+            "unknown verb 'script' (did you mean 'scripts'?), see jobclient --help");
 }
 
 TEST(Help, IndentsExamplesOnce) {

@@ -298,7 +298,7 @@ TEST(Configuration, PrintsHelpHoweverAskedFor) {
 
 TEST(Configuration, RefusesWrongUsage) {
   EXPECT_EQ(refusal({"--lisen", "x"}),
-            "unknown flag '--lisen' (did you mean '--listen'?), jobtracker --help lists them");
+            "unknown flag '--lisen' (did you mean '--listen'?), see jobtracker --help");
   EXPECT_EQ(refusal({"--listen"}), "--listen needs a value");
   EXPECT_EQ(refusal({"--lease", "1s", "--lease", "2s"}), "--lease was given twice");
   EXPECT_EQ(refusal({"start"}),

@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
          "hour range '22-4' runs backwards; unix ranges do not wrap"},
         {"WeekdaysBackwardsInUnix", "0 0 * * FRI-SUN",
          "day-of-week range 'FRI-SUN' runs backwards; unix ranges do not wrap"},
-        {"BareStepInUnix", "/5 * * * *", "minute '/5' has nothing before the / (write */5"},
+        {"BareStepInUnix", "/5 * * * *", "minute '/5' has nothing before the / (write */5)"},
         {"FebruaryThirtieth", "0 0 0 30 2 ?",
          "never fires: 1970-2199 has no date with day-of-month 30, month 2, day-of-week ?"},
         {"FebruaryThirtiethInUnix", "0 0 30 2 *",
