@@ -12,22 +12,24 @@ constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than the st
 
 Result<std::unique_ptr<ClusterWatch>> ClusterWatch::start(
     const std::string& store, SessionId session, const Clock& clock, const LoopState& state,
-    const StoreThread& lane, EventLoop& loop, std::function<void(const ClusterView&)> on_view) {
-  auto beat = CARILLON_TRY(MysqlBeat::open(store, session));
+    const StoreThread& connection, EventLoop& loop,
+    std::function<void(const ClusterView&)> on_view) {
+  auto heartbeat = CARILLON_TRY(MysqlHeartbeat::open(store, session));
   std::unique_ptr<ClusterWatch> watch(
-      new ClusterWatch(clock, state, lane, loop, std::move(beat), std::move(on_view)));
+      new ClusterWatch(clock, state, connection, loop, std::move(heartbeat), std::move(on_view)));
   watch->chore_ = CARILLON_TRY(Chore::start("beat", [raw = watch.get()] { return raw->look(); }));
   return watch;
 }
 
-ClusterWatch::ClusterWatch(const Clock& clock, const LoopState& state, const StoreThread& lane,
-                           EventLoop& loop, std::unique_ptr<MysqlBeat> beat,
+ClusterWatch::ClusterWatch(const Clock& clock, const LoopState& state,
+                           const StoreThread& connection, EventLoop& loop,
+                           std::unique_ptr<MysqlHeartbeat> heartbeat,
                            std::function<void(const ClusterView&)> on_view)
     : clock_(clock),
       state_(state),
-      lane_(lane),
+      connection_(connection),
       loop_(loop),
-      beat_(std::move(beat)),
+      heartbeat_(std::move(heartbeat)),
       on_view_(std::move(on_view)) {
   loop_.watch(views_.fd(), [this] {
     views_.clear();
@@ -40,21 +42,21 @@ ClusterWatch::~ClusterWatch() {
   loop_.unwatch(views_.fd());
 }
 
-void ClusterWatch::beat(SteadyTime now) {
-  const bool is_stuck = now >= state_.turned_at.load() + kLoopStuck || lane_watch_.stands_still();
+void ClusterWatch::heartbeat(SteadyTime now) {
+  const bool is_stuck = now >= state_.turned_at.load() + kLoopStuck || stall_detector_.is_stalled();
   const bool yields = state_.yields;
-  if ((now < next_beat_ && yields == said_yields_) || is_stuck) return;
-  next_beat_ = now + kBeat;
-  if (!beat_->run_once(yields).ok()) return;
+  if ((now < next_heartbeat_ && yields == said_yields_) || is_stuck) return;
+  next_heartbeat_ = now + kHeartbeat;
+  if (!heartbeat_->run_once(yields).ok()) return;
   proven_ = now;
   said_yields_ = yields;
 }
 
-void ClusterWatch::watch_lane(const ClusterView& view) {
-  const bool stood_still = lane_watch_.stands_still();
-  lane_watch_.saw(lane_.commit_under_way(), view.asked, view.answered);
-  if (lane_watch_.stands_still() == stood_still) return;
-  if (stood_still) {
+void ClusterWatch::watch_connection(const ClusterView& view) {
+  const bool was_stalled = stall_detector_.is_stalled();
+  stall_detector_.saw(connection_.commit_under_way(), view.asked, view.answered);
+  if (stall_detector_.is_stalled() == was_stalled) return;
+  if (was_stalled) {
     log_.info("the commit has ended; heartbeats resume");
   } else {
     log_.warn("a commit is stalled although the database answers; heartbeats pause until it ends");
@@ -63,10 +65,10 @@ void ClusterWatch::watch_lane(const ClusterView& view) {
 
 // Returns the time until the next look.
 Duration ClusterWatch::look() {
-  beat(clock_.steady_now());
-  auto view = beat_->look(clock_, GroupId{std::min(groups_seen_, state_.last_group.load())});
+  heartbeat(clock_.steady_now());
+  auto view = heartbeat_->look(clock_, GroupId{std::min(groups_seen_, state_.last_group.load())});
   if (!view.ok()) return kLook;
-  watch_lane(view.value());
+  watch_connection(view.value());
   for (const Group& group : view.value().groups) {
     used_.set(static_cast<std::size_t>(partition_of(group.id)));
     groups_seen_ = std::max(groups_seen_, group.id.value);

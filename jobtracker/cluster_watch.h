@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "jobtracker/store/lane_watch.h"
+#include "jobtracker/store/commit_stall_detector.h"
 #include "jobtracker/store/sql/mysql_store.h"
 #include "jobtracker/store/store_thread.h"
 #include "shared/base/log.h"
@@ -30,31 +30,33 @@ struct LoopState {
 // Thread: the loop. It has its own thread for its connection.
 class ClusterWatch {
  public:
-  // `lane` must outlive the watch. `on_view` is called on the loop.
+  // `connection` must outlive the watch. `on_view` is called on the loop.
   static Result<std::unique_ptr<ClusterWatch>> start(
       const std::string& store, SessionId session, const Clock& clock, const LoopState& state,
-      const StoreThread& lane, EventLoop& loop, std::function<void(const ClusterView&)> on_view);
+      const StoreThread& connection, EventLoop& loop,
+      std::function<void(const ClusterView&)> on_view);
   ~ClusterWatch();
   ClusterWatch(const ClusterWatch&) = delete;
   ClusterWatch& operator=(const ClusterWatch&) = delete;
 
  private:
-  ClusterWatch(const Clock& clock, const LoopState& state, const StoreThread& lane, EventLoop& loop,
-               std::unique_ptr<MysqlBeat> beat, std::function<void(const ClusterView&)> on_view);
+  ClusterWatch(const Clock& clock, const LoopState& state, const StoreThread& connection,
+               EventLoop& loop, std::unique_ptr<MysqlHeartbeat> heartbeat,
+               std::function<void(const ClusterView&)> on_view);
 
   Duration look();
-  void beat(SteadyTime now);
-  void watch_lane(const ClusterView& view);
+  void heartbeat(SteadyTime now);
+  void watch_connection(const ClusterView& view);
 
   const Clock& clock_;
   const LoopState& state_;
-  const StoreThread& lane_;
+  const StoreThread& connection_;
   EventLoop& loop_;
-  const std::unique_ptr<MysqlBeat> beat_;
+  const std::unique_ptr<MysqlHeartbeat> heartbeat_;
   const std::function<void(const ClusterView&)> on_view_;
   const Logger log_{"jobtracker.cluster"};
-  LaneWatch lane_watch_{};  // owned by its thread, like all that follows
-  SteadyTime next_beat_{};
+  CommitStallDetector stall_detector_{};  // owned by its thread, like all that follows
+  SteadyTime next_heartbeat_{};
   bool said_yields_ = false;
   SteadyTime proven_{};
   Partitions used_{};

@@ -19,7 +19,7 @@ std::vector<std::string> JobTracker::apps_of_run(std::int64_t log_id) const {
   return names;
 }
 
-void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
+void JobTracker::on_task_runner(ExecutorRequest request, OnStored done) {
   if (Status may = may_take(); !may.ok()) return done(std::move(may));
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
     const Group* group = catalog_.group(registration->app_name);
@@ -44,7 +44,7 @@ OnStored JobTracker::once_others_know(OnStored done) {
   if (!ownership_.are_several()) return done;
   return [this, done = std::move(done)](Status stored) mutable {
     if (!stored.ok()) return done(std::move(stored));
-    (void)executor_.post_at(others_know_at(), [done = std::move(done)] { done({}); });
+    (void)task_runner_.post_at(others_know_at(), [done = std::move(done)] { done({}); });
   };
 }
 
@@ -67,13 +67,14 @@ void JobTracker::on_registration(ExecutorRegistration registration, OnStored don
       know(group);
       if (Status may = may_have_executors(group); !may.ok()) {
         // The group may have become an executor group just now.
-        return (void)executor_.post_at(others_know_at(), [this, id = group.id, may = std::move(may),
-                                                          registration = std::move(registration),
-                                                          done = std::move(done)]() mutable {
-          if (stopping_) return done(may_take());
-          if (!executors_.has(id)) return done(std::move(may));
-          registry_.take(std::move(registration), std::move(done));
-        });
+        return (void)task_runner_.post_at(
+            others_know_at(),
+            [this, id = group.id, may = std::move(may), registration = std::move(registration),
+             done = std::move(done)]() mutable {
+              if (stopping_) return done(may_take());
+              if (!executors_.has(id)) return done(std::move(may));
+              registry_.take(std::move(registration), std::move(done));
+            });
       }
     }
     registry_.take(std::move(registration), std::move(done));

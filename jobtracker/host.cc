@@ -118,7 +118,7 @@ Status Host::listen_to_executors() {
       XxlAdmin::Desk{
           .take =
               [this](ExecutorRequest request, OnStored done) {
-                tracker()->on_executor(std::move(request), std::move(done));
+                tracker()->on_task_runner(std::move(request), std::move(done));
               },
           .manage = [this](const ManageJob& call,
                            OnManaged done) { tracker()->manage(call, std::move(done)); },
@@ -180,7 +180,7 @@ void Host::stop() {
 // New requests wait in the waiting room.
 void Host::wait_in_room() {
   room_.reset();
-  room_ = std::make_unique<WaitingRoom>(*transport_);
+  room_ = std::make_unique<StartupResponder>(*transport_);
 }
 
 // ---- a session begins ----
@@ -241,7 +241,7 @@ Result<OpenedStore> Host::open_store() {
   return *std::move(next_->opened);
 }
 
-void Host::stand_by(const SessionBeat& other) {
+void Host::stand_by(const SessionHeartbeat& other) {
   stands_by_ = true;
   const std::string name = "job tracker '" + other.name + "'";
   log_.info("standing by: a job tracker of an older version uses the store", "tracker", other.name,
@@ -266,9 +266,9 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   life->questions = std::move(questions).value();
   // Its connection is opened meanwhile: with thousands of tables SQLite takes half a second for it.
   life->questions->ask(FindGroup{}, [](const Result<ReadAnswer>&) {});
-  auto lane = start_lane(std::move(opened.store));
-  if (!lane.ok()) return exit_with(kExitBug, lane.error().message);
-  life->lane = std::move(lane).value();
+  auto connection = start_store_thread(std::move(opened.store));
+  if (!connection.ok()) return exit_with(kExitBug, connection.error().message);
+  life->connection = std::move(connection).value();
   if (const Status started = start_chores(*life); !started.ok()) return fail(started.error());
   const auto on_fatal = [this](const Error& error) {
     if (is_opening_) return;  // The opening reports this.
@@ -276,8 +276,8 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
     loop_.stop();
   };
   life->tracker = std::make_unique<JobTracker>(
-      settings_.tracker, session_, clock_, random_, life->executor, *life->lane, *life->questions,
-      [this] { on_ready(); }, on_fatal);
+      settings_.tracker, session_, clock_, random_, life->task_runner, *life->connection,
+      *life->questions, [this] { on_ready(); }, on_fatal);
   life_ = std::move(life);
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->set_poster(*poster_);
@@ -296,14 +296,14 @@ Status Host::start_chores(Life& life) {
     life.checkpoints = CARILLON_TRY(start_checkpoints(sqlite_path(settings_)));
   } else {
     life.watch = CARILLON_TRY(
-        ClusterWatch::start(settings_.store, session_, clock_, loop_state_, *life.lane, loop_,
+        ClusterWatch::start(settings_.store, session_, clock_, loop_state_, *life.connection, loop_,
                             [this](const ClusterView& view) { on_view(view); }));
   }
   return {};
 }
 
-Result<std::unique_ptr<StoreThread>> Host::start_lane(std::unique_ptr<Store> store) {
-  return StoreThread::start(std::move(store), loop_, [this](LaneAnswer answer) {
+Result<std::unique_ptr<StoreThread>> Host::start_store_thread(std::unique_ptr<Store> store) {
+  return StoreThread::start(std::move(store), loop_, [this](StoreAnswer answer) {
     if (auto* read = std::get_if<ReadDone>(&answer))
       return tracker()->on_read_done(std::move(*read));
     if (auto* batch = std::get_if<BatchDone>(&answer))
@@ -351,7 +351,7 @@ void Host::close_doors() {
 // The remaining parts of the session must not use its store.
 void Host::end_session(Life& life) {
   life.watch.reset();
-  life.lane.reset();
+  life.connection.reset();
 }
 
 // ---- and makes way for the next ----
@@ -421,7 +421,7 @@ bool Host::end_turn() {
 
 // Called when the loop turns, also while the store is read for the first time.
 void Host::turn_on() {
-  loop_.post_at(clock_.steady_now() + kBeat, [this] {
+  loop_.post_at(clock_.steady_now() + kHeartbeat, [this] {
     show_readiness();
     turn_on();
   });
@@ -431,7 +431,7 @@ void Host::turn_on() {
 void Host::show_readiness() {
   if (!pages_ || tracker() == nullptr) return;
   if (pause_since_ && clock_.steady_now() < *pause_since_ + kPauseMax) return;
-  pages_->set_ready(tracker()->is_ready() && !tracker()->stands_still());
+  pages_->set_ready(tracker()->is_ready() && !tracker()->is_stalled());
 }
 
 int Host::fail(const Error& error) {

@@ -10,9 +10,9 @@
 #include "jobtracker/http/xxl_admin.h"
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/program.h"
+#include "jobtracker/startup_responder.h"
 #include "jobtracker/store/store_thread.h"
 #include "jobtracker/store_opening.h"
-#include "jobtracker/waiting_room.h"
 #include "shared/base/clock.h"
 #include "shared/base/random.h"
 #include "shared/net/courier.h"
@@ -20,7 +20,7 @@
 #include "shared/net/http/http_server.h"
 #include "shared/runtime/chore.h"
 #include "shared/runtime/event_loop.h"
-#include "shared/runtime/life_executor.h"
+#include "shared/runtime/scoped_task_runner.h"
 #include "shared/runtime/signals.h"
 #include "shared/runtime/thread.h"
 
@@ -46,10 +46,10 @@ class Host {
  private:
   // Of one session.
   struct Life {
-    explicit Life(Executor& outer) : executor(outer) {}
-    LifeExecutor executor;
+    explicit Life(TaskRunner& outer) : task_runner(outer) {}
+    ScopedTaskRunner task_runner;
     std::unique_ptr<QueryThread> questions;
-    std::unique_ptr<StoreThread> lane;
+    std::unique_ptr<StoreThread> connection;
     std::unique_ptr<JobTracker> tracker;
     std::unique_ptr<Chore> checkpoints;
     std::unique_ptr<ClusterWatch> watch;
@@ -76,13 +76,13 @@ class Host {
   void on_opening(StoreOpening::News news);
   bool is_prepared() const { return next_ && next_->connected_at; }
   Result<OpenedStore> open_store();
-  void stand_by(const SessionBeat& other);
+  void stand_by(const SessionHeartbeat& other);
   int begin(OpenedStore opened, JobTracker::Memory memory);
   Status start_chores(Life& life);
   void close_doors();
   static void end_session(Life& life);
   void clear_away();
-  Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
+  Result<std::unique_ptr<StoreThread>> start_store_thread(std::unique_ptr<Store> store);
   void on_ready();
   void on_view(const ClusterView& view);
   void make_way_if_prepared();
@@ -109,7 +109,7 @@ class Host {
   std::unique_ptr<OperationsPages> pages_;
   std::unique_ptr<Signals> signals_;
   Membership membership_{log_, settings_.silence};
-  std::unique_ptr<WaitingRoom> room_;
+  std::unique_ptr<StartupResponder> room_;
   LoopState loop_state_{};
   std::unique_ptr<Life> life_;
   std::unique_ptr<JobTracker> last_;  // the previous session, until this one works

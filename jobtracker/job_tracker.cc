@@ -45,24 +45,25 @@ Status JobTrackerConfig::validate() const {
 }
 
 JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock,
-                       Random& random, Executor& executor, StoreLane& lane, Questions& questions,
-                       std::function<void()> on_ready, std::function<void(const Error&)> on_fatal)
+                       Random& random, TaskRunner& task_runner, StoreConnection& connection,
+                       Questions& questions, std::function<void()> on_ready,
+                       std::function<void(const Error&)> on_fatal)
     : config_(std::move(config)),
       session_(session),
-      executor_(executor),
+      task_runner_(task_runner),
       on_ready_(std::move(on_ready)),
       on_fatal_(std::move(on_fatal)),
       clock_(clock, log_),
-      batcher_(config_.batcher, lane, clock, log_),
+      batcher_(config_.batcher, connection, clock, log_),
       feedback_(config_.feedback, catalog_, ownership_, batcher_, questions, *this, clock_, log_),
       alarms_(config_.alarms, catalog_, ownership_, workers_, executors_, executor_silence_,
               questions, batcher_, ids_, clock_, log_),
       recurrence_(config_.recurrence, catalog_, ownership_, *this, executing_, batcher_, *this,
-                  feedback_, *this, ids_, clock_, executor, log_),
+                  feedback_, *this, ids_, clock_, task_runner, log_),
       completion_(catalog_, *this, executing_, workers_, batcher_, recurrence_, feedback_, alarms_,
                   *this, *this, *this, ids_, clock_, random, log_),
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
-                  clock_, executor, recurrence_.gate(), completion_, *this, log_),
+                  clock_, task_runner, recurrence_.admission(), completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
@@ -89,7 +90,9 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                            bool is_so) { registry_.learn(group, address, fact, is_so); }}),
       registry_(
           config_.executors, executors_, ownership_, *this, batcher_, clock_, log_,
-          [this](GroupId group, const std::string& address) { pusher_.seat(group, address); },
+          [this](GroupId group, const std::string& address) {
+            pusher_.register_worker(group, address);
+          },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
               batcher_, *this, feedback_, alarms_, *this, *this, ids_, clock_),
@@ -181,10 +184,10 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     dispatcher_.reload_all();
     recurrence_.clock_was_set(set_by);
   });
-  every(config_.beat, [this] {
+  every(config_.heartbeat, [this] {
     // The log is settled up to an assigned id; this keeps it growing in an idle session.
     (void)ids_.next(clock_.now());
-    batcher_.beat();
+    batcher_.heartbeat();
   });
   every(std::chrono::seconds{1}, [this] {
     const SteadyTime now = clock_.steady_now();
@@ -230,10 +233,11 @@ void JobTracker::on_cluster(const ClusterView& view) {
 }
 
 void JobTracker::every(Duration period, std::function<void()> work) {
-  executor_.post_at(clock_.steady_now() + period, [this, period, work = std::move(work)]() mutable {
-    work();
-    every(period, std::move(work));
-  });
+  task_runner_.post_at(clock_.steady_now() + period,
+                       [this, period, work = std::move(work)]() mutable {
+                         work();
+                         every(period, std::move(work));
+                       });
 }
 
 void JobTracker::proven(SteadyTime at) {
@@ -305,7 +309,7 @@ bool JobTracker::end_turn() {
 // One per turn, because each takes as long as many small ones. True: more are waiting.
 bool JobTracker::take_bulk() {
   if (bulk_.empty() || !batcher_.wants_bulk()) return false;
-  const BulkLine::Frame frame = *bulk_.next();
+  const BulkSubmitQueue::Frame frame = *bulk_.next();
   take(frame.sender.peer, frame.bytes);
   return !bulk_.empty() && batcher_.wants_bulk();
 }
@@ -363,11 +367,11 @@ void JobTracker::manage(const ManageJob& call, OnManaged done) {
 }
 
 void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
-  if (!ready_ || stopping_ || !BulkLine::takes(frame)) return take(peer, frame);
+  if (!ready_ || stopping_ || !BulkSubmitQueue::takes(frame)) return take(peer, frame);
   slow_down(bulk_.put({peer, wire::correlation_of(frame)}, frame, clock_.steady_now()));
 }
 
-void JobTracker::slow_down(const std::vector<BulkLine::Sender>& senders) {
+void JobTracker::slow_down(const std::vector<BulkSubmitQueue::Sender>& senders) {
   for (const auto& [peer, correlation] : senders) {
     answer({peer, correlation}, wire::ErrorReply{batcher_.slow_down()});
   }

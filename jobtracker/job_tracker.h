@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "jobtracker/alarm/alarm_desk.h"
-#include "jobtracker/bulk_line.h"
+#include "jobtracker/bulk_submit_queue.h"
 #include "jobtracker/completion/completion.h"
 #include "jobtracker/dispatch/dispatcher.h"
 #include "jobtracker/feedback/feedback_desk.h"
@@ -32,8 +32,8 @@
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/run_tally.h"
 #include "jobtracker/store/batcher.h"
-#include "jobtracker/store/beat_watch.h"
-#include "jobtracker/store/group_parts.h"
+#include "jobtracker/store/group_split.h"
+#include "jobtracker/store/heartbeat_watch.h"
 #include "shared/base/random.h"
 #include "shared/base/sizes.h"
 #include "shared/net/courier.h"
@@ -55,7 +55,7 @@ struct JobTrackerConfig {
   // Longest interval between a task tracker's pulls.
   Duration pull_interval = std::chrono::seconds{1};
   // Longest interval between two commits; without other work, a heartbeat is committed.
-  Duration beat = kBeat;
+  Duration heartbeat = kHeartbeat;
   RetentionConfig retention{};
   LogIndexerConfig log_index{};
 
@@ -78,7 +78,7 @@ class JobTracker final : public net::ServerReceiver,
   // `on_ready` is called when the store was read. `on_fatal` is called when this session cannot
   // continue.
   JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
-             Executor& executor, StoreLane& lane, Questions& questions,
+             TaskRunner& task_runner, StoreConnection& connection, Questions& questions,
              std::function<void()> on_ready, std::function<void(const Error&)> on_fatal);
 
   ~JobTracker() override;
@@ -135,7 +135,7 @@ class JobTracker final : public net::ServerReceiver,
   // possible.
   std::vector<std::string> apps_of_run(std::int64_t log_id) const;
   // A request of an xxl-job executor.
-  void on_executor(ExecutorRequest request, OnStored done);
+  void on_task_runner(ExecutorRequest request, OnStored done);
   void manage(const ManageJob& call, OnManaged done);
   void on_batch_done(BatchDone done);
   void on_read_done(ReadDone done) { batcher_.on_read_done(std::move(done)); }
@@ -149,7 +149,7 @@ class JobTracker final : public net::ServerReceiver,
     return ready_ && !stopping_ && !store_is_away_ && !batcher_.lacks_room();
   }
   // A stalled session can still be replaced.
-  bool stands_still() const { return batcher_.stands_still(); }
+  bool is_stalled() const { return batcher_.is_stalled(); }
   std::vector<Stat> stats() const;
   const Partitions& owned() const { return ownership_.owned(); }
   const DefinitionCounts& definition_counts() const { return catalog_.definition_counts(); }
@@ -184,7 +184,7 @@ class JobTracker final : public net::ServerReceiver,
   }
   void stop_void(DefinitionId id) override {
     stops_.stop_void(id);
-    pusher_.take_back_void(id);
+    pusher_.reclaim_void(id);
   }
   void call_off(JobId id, const std::string& reason) override { stops_.call_off(id, reason); }
   void ran(const ExecutingJob& run, bool has_failed) override {
@@ -205,7 +205,7 @@ class JobTracker final : public net::ServerReceiver,
   void on_started(Result<ReadAnswer> answer);
   void take(const net::Peer& peer, std::string_view frame);
   bool take_bulk();
-  void slow_down(const std::vector<BulkLine::Sender>& senders);
+  void slow_down(const std::vector<BulkSubmitQueue::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   bool may_be_new(const std::string& group) const;
   Status may_take() const;
@@ -222,7 +222,7 @@ class JobTracker final : public net::ServerReceiver,
   void remove_group(const Asker& asker, GroupId id, const CountAnswer& counted);
   void on_clean_history(const Asker& asker, const wire::Act& message);
   void on_register(const Asker& asker, wire::Register message);
-  void seat(const Asker& asker, const wire::Register& message, const Group& group);
+  void register_worker(const Asker& asker, const wire::Register& message, const Group& group);
   void on_pull(const Asker& asker, const wire::Pull& message);
   void on_output(const Asker& asker, wire::Output message);
   void watch_output(GroupId group, const std::vector<Operation>& stored);
@@ -241,7 +241,7 @@ class JobTracker final : public net::ServerReceiver,
   JobTrackerConfig config_;
   SessionId session_;
   Logger log_{"jobtracker"};
-  Executor& executor_;
+  TaskRunner& task_runner_;
   net::ServerTransport* transport_ = nullptr;
   net::Poster* poster_ = nullptr;
   std::function<void()> on_ready_;
@@ -284,7 +284,7 @@ class JobTracker final : public net::ServerReceiver,
   RunLogs run_logs_;
   Pusher pusher_;
   ExecutorRegistry registry_;
-  BulkLine bulk_;
+  BulkSubmitQueue bulk_;
   SubmitIntake submit_;
   RunStops stops_;
   ActIntake act_;

@@ -18,7 +18,7 @@ constexpr std::size_t kAskedMax = wire::kRequestWindow;
 
 Error refusal_in(const wire::Message& answer) {
   if (const auto* error = std::get_if<wire::ErrorReply>(&answer)) return error->error;
-  if (const auto* other = std::get_if<wire::Elsewhere>(&answer))
+  if (const auto* other = std::get_if<wire::Redirect>(&answer))
     return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " owns it"};
   return {ErrorCode::kUnavailable, "the answer is invalid"};
 }

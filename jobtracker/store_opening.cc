@@ -82,7 +82,7 @@ std::optional<Joining> StoreOpening::await_joining() {
   bool said = false;
   do {
     if (auto joining = joinings_.take()) return joining;
-    if (is_sqlite(settings_) || connections_.lane) continue;
+    if (is_sqlite(settings_) || connections_.connection) continue;
     auto connected = connect_mysql_store(settings_.store, who_);
     if (!connected.ok()) {
       // The opening reports permanent errors.
@@ -101,7 +101,7 @@ Result<OpenedStore> StoreOpening::open(const Joining& joining) {
   if (is_sqlite(settings_))
     return open_sqlite_store(sqlite_path(settings_), who_, describe, clock_, log_);
   const StandBy stand_by{.on_other =
-                             [this](const SessionBeat& other) {
+                             [this](const SessionHeartbeat& other) {
                                stands_by_ = true;
                                news_.put({.other = other});
                              },
@@ -132,12 +132,12 @@ void StoreOpening::run() {
 }
 
 // The other job tracker may be this one before it was killed.
-void StoreOpening::say_waiting(const std::vector<SessionBeat>& quiet) {
+void StoreOpening::say_waiting(const std::vector<SessionHeartbeat>& quiet) {
   const SteadyTime now = clock_.steady_now();
   if (said_waiting_ && now < *said_waiting_ + kSayWaiting) return;
   if (!said_waiting_) {
     std::string names;
-    for (const SessionBeat& one : quiet) names += (names.empty() ? "" : ", ") + one.name;
+    for (const SessionHeartbeat& one : quiet) names += (names.empty() ? "" : ", ") + one.name;
     log_.info(
         "waiting until job trackers without a clean stop have sent a heartbeat or count as dead",
         "trackers", names, "at_most", format_duration(settings_.silence));

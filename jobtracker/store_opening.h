@@ -33,9 +33,10 @@ class StoreOpening {
   static constexpr Duration kSayWaiting = std::chrono::seconds{10};
   struct News {
     bool is_connected = false;
-    bool is_away = false;                // or full; once
-    std::optional<SessionBeat> other{};  // uses a store of an older version: this one stands by
-    bool is_waiting = false;             // for the silence of others; every kSayWaiting
+    bool is_away = false;  // or full; once
+    std::optional<SessionHeartbeat>
+        other{};              // uses a store of an older version: this one stands by
+    bool is_waiting = false;  // for the silence of others; every kSayWaiting
     std::optional<Result<OpenedStore>> end{};
   };
 
@@ -58,7 +59,7 @@ class StoreOpening {
   std::optional<Joining> await_joining();
   Result<OpenedStore> open(const Joining& joining);
   void say_away(const Error& error, bool is_patient);
-  void say_waiting(const std::vector<SessionBeat>& quiet);
+  void say_waiting(const std::vector<SessionHeartbeat>& quiet);
   // False: it must stop.
   bool wait(Duration longest);
 

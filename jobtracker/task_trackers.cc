@@ -109,11 +109,12 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
       recovery_.heard(message.session);
       return answer(asker, wire::ErrorReply{unproven_error()});
     }
-    seat(asker, message, *group.value());
+    register_worker(asker, message, *group.value());
   });
 }
 
-void JobTracker::seat(const Asker& asker, const wire::Register& message, const Group& group) {
+void JobTracker::register_worker(const Asker& asker, const wire::Register& message,
+                                 const Group& group) {
   Worker worker{
       .session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
   wire::Registered registered{.lease = config_.recovery.lease,
@@ -172,16 +173,16 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
     if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
   }
   leaving_.erase(message.session);  // It will sign off again.
-  Worker& seated = workers_.put(std::move(worker));
+  Worker& registered_worker = workers_.put(std::move(worker));
   answer(asker, std::move(registered));
   // For a group in partitions, hand-outs of an earlier owner may have arrived since this was sent:
   // the task tracker works with several job trackers. Its pulls will show it.
   if (parts.size() > 1) handout_seen = -1;
-  recovery_.reconcile(seated, handout_seen, 0, message.holding);
+  recovery_.reconcile(registered_worker, handout_seen, 0, message.holding);
   stops_.stop_again(message.holding);
-  stops_.stop_stale(seated, message.holding);
-  put_node(seated, true);
-  for (const GroupId part : seated.parts) dispatcher_.touch(part);
+  stops_.stop_stale(registered_worker, message.holding);
+  put_node(registered_worker, true);
+  for (const GroupId part : registered_worker.parts) dispatcher_.touch(part);
 }
 
 void JobTracker::put_node(const Worker& worker, bool alive) {

@@ -18,15 +18,15 @@ constexpr int kSentSoonTimes = 10;
 }  // namespace
 
 // The connection to one address.
-class TrackerChoice::Line final : public net::ClientReceiver {
+class TrackerChoice::Connection final : public net::ClientReceiver {
  public:
-  Line(TrackerChoice& choice, TrackerAddress address)
+  Connection(TrackerChoice& choice, TrackerAddress address)
       : choice_(choice), address_(std::move(address)) {
     address_.transport->set_receiver(this);
   }
-  ~Line() override { address_.transport->set_receiver(nullptr); }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
+  ~Connection() override { address_.transport->set_receiver(nullptr); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   void on_frame(std::string_view frame) override { choice_.on_frame(*this, frame); }
   void on_connected() override {
@@ -57,64 +57,66 @@ TrackerChoice::TrackerChoice(std::vector<TrackerAddress> addresses, net::ClientR
     : receiver_(receiver), chosen_(addresses.size() - 1) {
   CARILLON_ASSERT(!addresses.empty(), "a worker has an address to look for its tracker at");
   for (TrackerAddress& address : addresses) {
-    lines_.push_back(std::make_unique<Line>(*this, std::move(address)));
+    connections_.push_back(std::make_unique<Connection>(*this, std::move(address)));
   }
 }
 
 TrackerChoice::~TrackerChoice() = default;
 
 bool TrackerChoice::is_connected() const {
-  return has_chosen_ && lines_[chosen_]->transport().is_connected();
+  return has_chosen_ && connections_[chosen_]->transport().is_connected();
 }
 
-const std::string& TrackerChoice::endpoint() const { return lines_[chosen_]->endpoint(); }
+const std::string& TrackerChoice::endpoint() const { return connections_[chosen_]->endpoint(); }
 
 Status TrackerChoice::send(std::string frame) {
   if (!has_chosen_) return Error{ErrorCode::kUnavailable, "not connected to any job tracker"};
-  return lines_[chosen_]->transport().send(std::move(frame));
+  return connections_[chosen_]->transport().send(std::move(frame));
 }
 
 void TrackerChoice::speak_with_all(std::vector<net::ClientReceiver*> receivers) {
-  CARILLON_ASSERT(receivers.size() == lines_.size(), "each address has a receiver");
+  CARILLON_ASSERT(receivers.size() == connections_.size(), "each address has a receiver");
   receivers_ = std::move(receivers);
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
     const bool knows = has_chosen_ && i == chosen_;
     if (!knows && is_connected(i)) receivers_[i]->on_connected();
   }
 }
 
 bool TrackerChoice::is_connected(std::size_t at) const {
-  return lines_[at]->transport().is_connected();
+  return connections_[at]->transport().is_connected();
 }
 
-const std::string& TrackerChoice::endpoint(std::size_t at) const { return lines_[at]->endpoint(); }
+const std::string& TrackerChoice::endpoint(std::size_t at) const {
+  return connections_[at]->endpoint();
+}
 
 Status TrackerChoice::send(std::size_t at, std::string frame) {
-  return lines_[at]->transport().send(std::move(frame));
+  return connections_[at]->transport().send(std::move(frame));
 }
 
 // Null: its messages are ignored.
-net::ClientReceiver* TrackerChoice::receiver_of(const Line& line) const {
+net::ClientReceiver* TrackerChoice::receiver_of(const Connection& connection) const {
   if (receivers_.empty()) {
-    return has_chosen_ && &line == lines_[chosen_].get() ? &receiver_ : nullptr;
+    return has_chosen_ && &connection == connections_[chosen_].get() ? &receiver_ : nullptr;
   }
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    if (lines_[i].get() == &line) return receivers_[i];
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (connections_[i].get() == &connection) return receivers_[i];
   }
   return nullptr;
 }
 
-void TrackerChoice::on_frame(const Line& from, std::string_view frame) {
+void TrackerChoice::on_frame(const Connection& from, std::string_view frame) {
   if (net::ClientReceiver* receiver = receiver_of(from)) receiver->on_frame(frame);
 }
 
-void TrackerChoice::on_connected(const Line& from) {
+void TrackerChoice::on_connected(const Connection& from) {
   if (!receivers_.empty()) receiver_of(from)->on_connected();
 }
 
-void TrackerChoice::on_disconnected(const Line& from, const std::string& reason) {
+void TrackerChoice::on_disconnected(const Connection& from, const std::string& reason) {
   if (!receivers_.empty()) return receiver_of(from)->on_disconnected(reason);
-  if (!has_chosen_ || &from != lines_[chosen_].get()) return;
+  if (!has_chosen_ || &from != connections_[chosen_].get()) return;
   has_chosen_ = false;
   receiver_.on_disconnected(reason);
 }
@@ -123,18 +125,18 @@ void TrackerChoice::leave_for(const std::string& endpoint) {
   leaving_ = true;
   was_sent_ = true;
   sent_to_.reset();
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    if (lines_[i]->endpoint() == endpoint && (!has_chosen_ || i != chosen_)) sent_to_ = i;
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (connections_[i]->endpoint() == endpoint && (!has_chosen_ || i != chosen_)) sent_to_ = i;
   }
 }
 
 // A lost connection comes last; one that is left is not the next.
 std::optional<std::size_t> TrackerChoice::next_connected() const {
-  if (sent_to_ && lines_[*sent_to_]->transport().is_connected()) return sent_to_;
-  const std::size_t others = lines_.size() - 1;
+  if (sent_to_ && connections_[*sent_to_]->transport().is_connected()) return sent_to_;
+  const std::size_t others = connections_.size() - 1;
   for (std::size_t i = 1; i <= others + (has_chosen_ ? 0 : 1); ++i) {
-    const std::size_t next = (chosen_ + i) % lines_.size();
-    if (lines_[next]->transport().is_connected()) return next;
+    const std::size_t next = (chosen_ + i) % connections_.size();
+    if (connections_[next]->transport().is_connected()) return next;
   }
   return std::nullopt;
 }

@@ -57,7 +57,7 @@ class TrackerChoice {
   // order; they must outlive this object. They are immediately notified of their connection, except
   // the chosen one's.
   void speak_with_all(std::vector<net::ClientReceiver*> receivers);
-  std::size_t count() const { return lines_.size(); }
+  std::size_t count() const { return connections_.size(); }
   std::size_t chosen() const { return chosen_; }  // the current or last one
   bool is_connected(std::size_t at) const;
   const std::string& endpoint(std::size_t at) const;
@@ -69,7 +69,7 @@ class TrackerChoice {
   std::optional<SteadyTime> next_time() const;
 
  private:
-  class Line;
+  class Connection;
 
   void settle() {
     leaving_ = false;
@@ -78,14 +78,14 @@ class TrackerChoice {
   }
   std::optional<std::size_t> next_connected() const;
   Duration stay_min() const;
-  net::ClientReceiver* receiver_of(const Line& line) const;
-  void on_frame(const Line& from, std::string_view frame);
-  void on_connected(const Line& from);
-  void on_disconnected(const Line& from, const std::string& reason);
+  net::ClientReceiver* receiver_of(const Connection& connection) const;
+  void on_frame(const Connection& from, std::string_view frame);
+  void on_connected(const Connection& from);
+  void on_disconnected(const Connection& from, const std::string& reason);
 
   net::ClientReceiver& receiver_;
   const Logger log_{"tracker"};
-  std::vector<std::unique_ptr<Line>> lines_;
+  std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<net::ClientReceiver*> receivers_;  // none: only the chosen one is used
   bool has_chosen_ = false;
   std::size_t chosen_;  // the current or last one; the next one follows it

@@ -31,103 +31,104 @@ TrackerLink::TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> a
       runs_(runs),
       clock_(clock),
       on_ready_(std::move(on_ready)),
-      talks_(make_talks()),
+      sessions_(make_sessions()),
       trackers_(std::move(addresses), home()),
       output_(config_.output),
       reporter_(config_.reporter, output_),
       outbox_(std::move(outbox)),
       unanswered_registers_(trackers_.count()) {}
 
-std::vector<std::unique_ptr<TrackerLink::Talk>> TrackerLink::make_talks() {
-  std::vector<std::unique_ptr<Talk>> talks;
-  talks.push_back(std::make_unique<Talk>(*this, Fetcher(config_.fetcher)));
-  return talks;
+std::vector<std::unique_ptr<TrackerLink::TrackerSession>> TrackerLink::make_sessions() {
+  std::vector<std::unique_ptr<TrackerSession>> sessions;
+  sessions.push_back(std::make_unique<TrackerSession>(*this, Fetcher(config_.fetcher)));
+  return sessions;
 }
 
-void TrackerLink::on_connected(Talk& talk) {
-  talk.heard(clock_.steady_now());
-  talk.said_silent = false;
-  talk.fetcher.on_connected();
+void TrackerLink::on_connected(TrackerSession& tracker) {
+  tracker.heard(clock_.steady_now());
+  tracker.said_silent = false;
+  tracker.fetcher.on_connected();
 }
 
-void TrackerLink::on_frame(Talk& talk, std::string_view frame) {
-  talk.heard(clock_.steady_now());
-  if (std::exchange(talk.said_silent, false)) trackers_.stay();
+void TrackerLink::on_frame(TrackerSession& tracker, std::string_view frame) {
+  tracker.heard(clock_.steady_now());
+  if (std::exchange(tracker.said_silent, false)) trackers_.stay();
   Result<wire::Envelope> envelope = wire::decode(frame);
   if (!envelope.ok()) {
-    log_.warn("cannot read a frame from the job tracker", "tracker", endpoint_of(talk), "reason",
+    log_.warn("cannot read a frame from the job tracker", "tracker", endpoint_of(tracker), "reason",
               envelope.error().message);
     return;
   }
-  receive(talk, std::move(envelope).value());
+  receive(tracker, std::move(envelope).value());
 }
 
-void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
+void TrackerLink::receive(TrackerSession& tracker, wire::Envelope&& envelope) {
   const SteadyTime now = clock_.steady_now();
   std::visit(
       Overloaded{
           [&](wire::Registered& registered) {
-            if (envelope.correlation == talk.register_correlation) on_registered(talk, registered);
+            if (envelope.correlation == tracker.register_correlation)
+              on_registered(tracker, registered);
           },
           [&](wire::Pulled& pulled) {
             trackers_.stay();
-            talk.fetcher.on_pulled(pulled, now);
+            tracker.fetcher.on_pulled(pulled, now);
           },
-          [&](wire::HandOut& hand_out) { on_hand_out(talk, std::move(hand_out)); },
+          [&](wire::HandOut& hand_out) { on_hand_out(tracker, std::move(hand_out)); },
           [&](wire::Reported& reported) {
             reporter_.on_reported(reported);
-            for (const wire::AttemptId& id : reported.done) talk.fetcher.on_confirmed(id);
+            for (const wire::AttemptId& id : reported.done) tracker.fetcher.on_confirmed(id);
           },
           [&](wire::OutputTaken& taken) {
             // An answer to an older message says nothing about the resent output.
             if (envelope.correlation == output_correlation_) output_.on_taken(taken.chunks, now);
           },
           [&](wire::Kill& kill) { on_kill(kill); },
-          [&](wire::Gone&) { talk.fetcher.on_gone(); },
-          [&](wire::Elsewhere& elsewhere) {
+          [&](wire::Gone&) { tracker.fetcher.on_gone(); },
+          [&](wire::Redirect& elsewhere) {
             // An answer to an older registration may arrive after a newer one.
-            if (envelope.correlation != talk.register_correlation) return;
-            unanswered_registers_[place_of(talk)] = 0;
-            on_elsewhere(talk, elsewhere);
+            if (envelope.correlation != tracker.register_correlation) return;
+            unanswered_registers_[place_of(tracker)] = 0;
+            on_redirect(tracker, elsewhere);
           },
-          [&](wire::ErrorReply& reply) { on_error(talk, envelope.correlation, reply.error); },
+          [&](wire::ErrorReply& reply) { on_error(tracker, envelope.correlation, reply.error); },
           [&](auto&) {
-            log_.warn("unexpected message from the job tracker", "tracker", endpoint_of(talk));
+            log_.warn("unexpected message from the job tracker", "tracker", endpoint_of(tracker));
           },
       },
       envelope.message);
 }
 
-void TrackerLink::on_registered(Talk& talk, const wire::Registered& registered) {
+void TrackerLink::on_registered(TrackerSession& tracker, const wire::Registered& registered) {
   trackers_.stay();
-  if (talk.fetcher.is_registered()) return;  // A repetition.
-  talk.fetcher.on_registered(registered, clock_.steady_now());
-  unanswered_registers_[place_of(talk)] = 0;
+  if (tracker.fetcher.is_registered()) return;  // A repetition.
+  tracker.fetcher.on_registered(registered, clock_.steady_now());
+  unanswered_registers_[place_of(tracker)] = 0;
   if (registered.parts > 1 && !is_split()) split(registered.parts);
-  if (is_split()) take_parts(talk, registered);
+  if (is_split()) take_parts(tracker, registered);
   // Messages in transit may be lost with the previous connection or session.
   reporter_.forget_sent();
   output_.forget_sent();
   output_correlation_ = 0;
-  talk.last_refusal.clear();
+  tracker.last_refusal.clear();
   sent_away_at_.reset();
   said_owner_.clear();
   outbox_.look_again();
   if (outbox_.is_in_use()) {
     others_at_ = clock_.steady_now() +
-                 std::max<Duration>(config_.others_wait, kLateLeases * talk.fetcher.lease());
+                 std::max<Duration>(config_.others_wait, kLateLeases * tracker.fetcher.lease());
   }
-  log_.info("registered", "tracker", endpoint_of(talk), "held", talk.fetcher.held());
-  on_ready_(endpoint_of(talk));
+  log_.info("registered", "tracker", endpoint_of(tracker), "held", tracker.fetcher.held());
+  on_ready_(endpoint_of(tracker));
 }
 
-void TrackerLink::on_elsewhere(Talk& talk, const wire::Elsewhere& elsewhere) {
+void TrackerLink::on_redirect(TrackerSession& tracker, const wire::Redirect& elsewhere) {
   const SteadyTime now = clock_.steady_now();
-  const std::string from = endpoint_of(talk);
+  const std::string from = endpoint_of(tracker);
   trackers_.leave_for(elsewhere.address);
-  talk.fetcher.on_refused(now);
+  tracker.fetcher.on_refused(now);
   if (elsewhere.parts > 1 && !is_split()) split(elsewhere.parts);
-  lose_parts(talk);
+  lose_parts(tracker);
   if (!sent_away_at_) sent_away_at_ = now;
   if (now < *sent_away_at_ + kSentAwayMax || elsewhere.address == said_owner_) return;
   log_.warn(
@@ -137,23 +138,23 @@ void TrackerLink::on_elsewhere(Talk& talk, const wire::Elsewhere& elsewhere) {
   said_owner_ = elsewhere.address;
 }
 
-void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
+void TrackerLink::on_hand_out(TrackerSession& tracker, wire::HandOut&& hand_out) {
   if (hand_out.session != config_.fetcher.session) return;
   const SteadyTime now = clock_.steady_now();
   if (is_split()) {
     const std::size_t others = std::erase_if(hand_out.jobs, [&](const wire::HandedJob& job) {
-      return owner_of(bucket_of(job.task_id)) != &talk;
+      return owner_of(bucket_of(job.task_id)) != &tracker;
     });
     if (others > 0) {
       log_.warn("rejected jobs: another job tracker owns their partition", "tracker",
-                endpoint_of(talk), "jobs", others);
-      talk.fetcher.on_others_hand_out(others, now);
+                endpoint_of(tracker), "jobs", others);
+      tracker.fetcher.on_others_hand_out(others, now);
     }
   }
   const std::size_t count = hand_out.jobs.size();
-  const Result<SteadyTime> taken = talk.fetcher.on_hand_out(hand_out, now);
+  const Result<SteadyTime> taken = tracker.fetcher.on_hand_out(hand_out, now);
   if (!taken.ok()) {
-    log_.warn("rejected a hand-out", "tracker", endpoint_of(talk), "jobs", count, "reason",
+    log_.warn("rejected a hand-out", "tracker", endpoint_of(tracker), "jobs", count, "reason",
               taken.error().message);
     return;
   }
@@ -161,18 +162,18 @@ void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
 }
 
 void TrackerLink::set_taking(bool taking, const std::string& overload) {
-  for (const auto& talk : talks_) talk->fetcher.set_taking(taking, overload);
+  for (const auto& tracker : sessions_) tracker->fetcher.set_taking(taking, overload);
 }
 
 void TrackerLink::drain() {
-  for (const auto& talk : talks_) talk->fetcher.drain();
+  for (const auto& tracker : sessions_) tracker->fetcher.drain();
 }
 
 std::vector<wire::AttemptId> TrackerLink::take_unleased(SteadyTime now) {
   std::vector<bool> has_ended(leases_.size());
   for (std::size_t i = 0; i < leases_.size(); ++i) {
     std::optional<SteadyTime>& end = leases_[i];
-    const Talk* owner = is_split() ? parts_[i].talk : &home();
+    const TrackerSession* owner = is_split() ? parts_[i].tracker : &home();
     if (owner != nullptr && owner->fetcher.has_lease(now)) end = owner->fetcher.lease_end();
     if (!end || now < *end) continue;
     has_ended[i] = true;
@@ -186,20 +187,21 @@ std::vector<wire::AttemptId> TrackerLink::take_unleased(SteadyTime now) {
 }
 
 bool TrackerLink::is_gone() const {
-  return std::all_of(talks_.begin(), talks_.end(),
-                     [](const auto& talk) { return !talk->fetcher.is_leaving(); });
+  return std::all_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& tracker) { return !tracker->fetcher.is_leaving(); });
 }
 
 void TrackerLink::set_shares(SteadyTime now) {
-  std::vector<Talk*> talks;
+  std::vector<TrackerSession*> sessions;
   std::vector<Claimant> claimants;
-  for (const auto& talk : talks_) {
-    if (!talk->fetcher.is_registered()) continue;
-    talks.push_back(talk.get());
-    claimants.push_back({.owed = talk->fetcher.owed(), .is_hungry = talk->fetcher.is_hungry(now)});
+  for (const auto& tracker : sessions_) {
+    if (!tracker->fetcher.is_registered()) continue;
+    sessions.push_back(tracker.get());
+    claimants.push_back(
+        {.owed = tracker->fetcher.owed(), .is_hungry = tracker->fetcher.is_hungry(now)});
   }
   const std::vector<int> all = shares(home().fetcher.room(), unfinished() == 0, claimants, now);
-  for (std::size_t i = 0; i < talks.size(); ++i) talks[i]->fetcher.set_share(all[i]);
+  for (std::size_t i = 0; i < sessions.size(); ++i) sessions[i]->fetcher.set_share(all[i]);
 }
 
 // ---- with each ----
@@ -221,39 +223,39 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
   }
 }
 
-void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& error) {
+void TrackerLink::on_error(TrackerSession& tracker, std::uint64_t correlation, const Error& error) {
   const SteadyTime now = clock_.steady_now();
-  if (correlation == talk.register_correlation) {
-    unanswered_registers_[place_of(talk)] = 0;
+  if (correlation == tracker.register_correlation) {
+    unanswered_registers_[place_of(tracker)] = 0;
     trackers_.leave();
-    talk.fetcher.on_refused(now);
-    if (error.message == talk.last_refusal) return;
+    tracker.fetcher.on_refused(now);
+    if (error.message == tracker.last_refusal) return;
     if (error.code == ErrorCode::kUnavailable) {
       log_.info("the job tracker does not accept workers yet; retrying", "tracker",
-                endpoint_of(talk), "reason", error.message);
+                endpoint_of(tracker), "reason", error.message);
     } else {
-      log_.error("the job tracker rejects this worker; retrying", "tracker", endpoint_of(talk),
+      log_.error("the job tracker rejects this worker; retrying", "tracker", endpoint_of(tracker),
                  "reason", error.message);
     }
-    talk.last_refusal = error.message;
+    tracker.last_refusal = error.message;
     return;
   }
   if (on_rejected(correlation, error)) return;
   if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kNotFound) {
     // It gives up partitions: another one may own them soon.
-    for (const auto& other : talks_) other->fetcher.ask_soon();
+    for (const auto& other : sessions_) other->fetcher.ask_soon();
   }
   if (correlation == output_correlation_) output_.on_refused(now);
   if (error.code == ErrorCode::kUnavailable) trackers_.leave();
   if (error.code == ErrorCode::kNotFound) {
     // Several pending messages may get this answer.
-    if (!talk.fetcher.is_registered()) return;
-    log_.info("registering again", "tracker", endpoint_of(talk), "reason", error.message);
-    talk.fetcher.on_unknown_session();
-  } else if (error.message != talk.last_refusal) {
-    log_.warn("the job tracker rejected a message", "tracker", endpoint_of(talk), "reason",
+    if (!tracker.fetcher.is_registered()) return;
+    log_.info("registering again", "tracker", endpoint_of(tracker), "reason", error.message);
+    tracker.fetcher.on_unknown_session();
+  } else if (error.message != tracker.last_refusal) {
+    log_.warn("the job tracker rejected a message", "tracker", endpoint_of(tracker), "reason",
               error.message);
-    talk.last_refusal = error.message;
+    tracker.last_refusal = error.message;
   }
 }
 
@@ -290,10 +292,10 @@ void TrackerLink::give_back(std::vector<wire::AttemptId> ids) {
   // A registration without them returns jobs that no message can return.
   for (const wire::AttemptId& id : ids) {
     const int bucket = home().fetcher.bucket_of(id);
-    Talk* owner = is_split() ? owner_of(bucket) : &home();
+    TrackerSession* owner = is_split() ? owner_of(bucket) : &home();
     if (owner != nullptr) owner->to_give_back.push_back(id);
   }
-  for (const auto& talk : talks_) talk->fetcher.on_given_back(ids);
+  for (const auto& tracker : sessions_) tracker->fetcher.on_given_back(ids);
 }
 
 void TrackerLink::on_refused(const wire::AttemptId& id, SteadyTime now) {
@@ -365,53 +367,54 @@ void TrackerLink::report_left(SteadyTime now) {
 
 void TrackerLink::send_all(SteadyTime now) {
   sent_at_ = now;
-  for (const auto& talk : talks_) watch_silence(*talk, now);
+  for (const auto& tracker : sessions_) watch_silence(*tracker, now);
   trackers_.choose(now);
   if (is_split()) set_shares(now);
-  for (const auto& talk : talks_) {
-    if (is_split() && is_twin(*talk)) continue;
-    if (is_leaving_ && !talk->fetcher.is_leaving()) continue;
-    if (!is_connected(*talk)) {
+  for (const auto& tracker : sessions_) {
+    if (is_split() && is_twin(*tracker)) continue;
+    if (is_leaving_ && !tracker->fetcher.is_leaving()) continue;
+    if (!is_connected(*tracker)) {
       // A new registration does not list them.
-      talk->to_give_back.clear();
+      tracker->to_give_back.clear();
       continue;
     }
-    if (!is_leaving_ && talk->fetcher.is_registered()) send_reports(*talk, now);
-    send_messages(*talk, now);
+    if (!is_leaving_ && tracker->fetcher.is_registered()) send_reports(*tracker, now);
+    send_messages(*tracker, now);
   }
 }
 
-void TrackerLink::send_reports(Talk& talk, SteadyTime now) {
+void TrackerLink::send_reports(TrackerSession& tracker, SteadyTime now) {
   const SessionId session = config_.fetcher.session;
   // Output before results, results before the credit that they free. Any job tracker accepts
   // output.
-  if (registered_one() == &talk) {
-    if (std::exchange(output_talk_, &talk) != &talk) output_.forget_sent();
+  if (registered_one() == &tracker) {
+    if (std::exchange(output_session_, &tracker) != &tracker) output_.forget_sent();
     if (std::optional<wire::Output> output = output_.next_message(session, now)) {
-      output_correlation_ = send(talk, std::move(*output));
+      output_correlation_ = send(tracker, std::move(*output));
     }
   }
   const Reporter::Takes takes = [&](const wire::RunResult& result) {
-    return owner_of(result.bucket) == &talk;
+    return owner_of(result.bucket) == &tracker;
   };
   while (std::optional<wire::Report> report =
              reporter_.next_message(session, now, is_split() ? takes : Reporter::Takes{})) {
-    reports_.emplace_back(send(talk, std::move(*report)), reporter_.last_message());
+    reports_.emplace_back(send(tracker, std::move(*report)), reporter_.last_message());
     if (reports_.size() > kReportsKnown) reports_.pop_front();
   }
-  if (talk.to_give_back.empty()) return;
-  send(talk, wire::GiveBack{.session = session, .jobs = std::exchange(talk.to_give_back, {})});
+  if (tracker.to_give_back.empty()) return;
+  send(tracker,
+       wire::GiveBack{.session = session, .jobs = std::exchange(tracker.to_give_back, {})});
 }
 
-void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
-  talk.fetcher.take_messages(now, messages_, [this] { return runs_.waiting(); });
+void TrackerLink::send_messages(TrackerSession& tracker, SteadyTime now) {
+  tracker.fetcher.take_messages(now, messages_, [this] { return runs_.waiting(); });
   for (wire::Message& message : messages_) {
     const bool registers = std::holds_alternative<wire::Register>(message);
-    if (registers) talk.to_give_back.clear();
-    const std::uint64_t correlation = send(talk, std::move(message));
+    if (registers) tracker.to_give_back.clear();
+    const std::uint64_t correlation = send(tracker, std::move(message));
     if (!registers) continue;
-    talk.register_correlation = correlation;
-    if (!talk.register_sent_at) talk.register_sent_at = now;
+    tracker.register_correlation = correlation;
+    if (!tracker.register_sent_at) tracker.register_sent_at = now;
   }
   messages_.clear();
 }
@@ -419,25 +422,27 @@ void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
 // Time-out of a registration. Another job tracker may own the group by now and gives this worker
 // one lease to register, so it tries again within that time. The time-out grows, because the
 // connection may be slow.
-Duration TrackerLink::patience(const Talk& talk) const {
-  const Duration lease = talk.fetcher.lease();
-  const int times = unanswered_registers_[place_of(talk)];
-  return talk.fetcher.is_registered() ? lease : lease / 4 * std::min(3, 1 + times);
+Duration TrackerLink::patience(const TrackerSession& tracker) const {
+  const Duration lease = tracker.fetcher.lease();
+  const int times = unanswered_registers_[place_of(tracker)];
+  return tracker.fetcher.is_registered() ? lease : lease / 4 * std::min(3, 1 + times);
 }
 
-SteadyTime TrackerLink::silent_since(const Talk& talk) const {
-  return talk.fetcher.is_registered() ? talk.heard_at
-                                      : talk.register_sent_at.value_or(talk.heard_at);
+SteadyTime TrackerLink::silent_since(const TrackerSession& tracker) const {
+  return tracker.fetcher.is_registered() ? tracker.heard_at
+                                         : tracker.register_sent_at.value_or(tracker.heard_at);
 }
 
-void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
-  if (!is_connected(talk) || talk.said_silent || now < silent_since(talk) + patience(talk)) return;
-  const Duration waited = patience(talk);
-  talk.said_silent = true;
-  if (talk.twin != nullptr) return;
-  if (!talk.fetcher.is_registered()) ++unanswered_registers_[place_of(talk)];
-  log_.warn("the job tracker does not answer; taking no new jobs", "tracker", endpoint_of(talk),
-            "for", format_duration(waited), "held", talk.fetcher.held());
+void TrackerLink::watch_silence(TrackerSession& tracker, SteadyTime now) {
+  if (!is_connected(tracker) || tracker.said_silent ||
+      now < silent_since(tracker) + patience(tracker))
+    return;
+  const Duration waited = patience(tracker);
+  tracker.said_silent = true;
+  if (tracker.twin != nullptr) return;
+  if (!tracker.fetcher.is_registered()) ++unanswered_registers_[place_of(tracker)];
+  log_.warn("the job tracker does not answer; taking no new jobs", "tracker", endpoint_of(tracker),
+            "for", format_duration(waited), "held", tracker.fetcher.held());
   trackers_.leave();
 }
 
@@ -447,12 +452,13 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
     if (time && (!next || *time < *next)) next = time;
   };
   if (!is_leaving_) consider(outbox_.next_time());
-  for (const auto& talk : talks_) {
-    if (!is_connected(*talk) || talk->twin != nullptr) continue;
-    if (is_leaving_ && !talk->fetcher.is_leaving()) continue;
-    consider(talk->fetcher.next_time());
-    if (is_split() && talk->fetcher.is_hungry(sent_at_)) consider(talk->fetcher.hungry_until());
-    if (!talk->said_silent) consider(silent_since(*talk) + patience(*talk));
+  for (const auto& tracker : sessions_) {
+    if (!is_connected(*tracker) || tracker->twin != nullptr) continue;
+    if (is_leaving_ && !tracker->fetcher.is_leaving()) continue;
+    consider(tracker->fetcher.next_time());
+    if (is_split() && tracker->fetcher.is_hungry(sent_at_))
+      consider(tracker->fetcher.hungry_until());
+    if (!tracker->said_silent) consider(silent_since(*tracker) + patience(*tracker));
   }
   if (!is_split()) {
     if (!trackers_.is_connected()) return next;
@@ -475,31 +481,31 @@ bool TrackerLink::is_congested() const {
 
 bool TrackerLink::is_quiet() const {
   return reporter_.unconfirmed() == 0 && output_.empty() && refused_.empty() &&
-         std::all_of(talks_.begin(), talks_.end(),
-                     [](const auto& talk) { return talk->to_give_back.empty(); });
+         std::all_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& tracker) { return tracker->to_give_back.empty(); });
 }
 
 // A job tracker without a recent lease has nothing for this worker. An unreachable one may have
 // jobs for it, and gets the sign-off when it is back, or the next owner of the group does.
 void TrackerLink::leave(SteadyTime now) {
   is_leaving_ = true;
-  for (const auto& talk : talks_) {
-    if (talk->twin != nullptr) continue;
-    const bool may_be_reached = is_connected(*talk) || !talk->line;
-    if (talk->fetcher.has_lease(now) && may_be_reached)
-      talk->fetcher.leave();
+  for (const auto& tracker : sessions_) {
+    if (tracker->twin != nullptr) continue;
+    const bool may_be_reached = is_connected(*tracker) || !tracker->connection;
+    if (tracker->fetcher.has_lease(now) && may_be_reached)
+      tracker->fetcher.leave();
     else
       passed_over_ = true;
   }
 }
 
-std::uint64_t TrackerLink::send(const Talk& talk, wire::Message message) {
+std::uint64_t TrackerLink::send(const TrackerSession& tracker, wire::Message message) {
   wire::Envelope envelope{.correlation = ++last_correlation_, .message = std::move(message)};
   // Not connected, or the job tracker does not read: important messages are resent until they are
   // answered.
   std::string frame = wire::encode(envelope);
-  (void)(talk.line ? trackers_.send(*talk.line, std::move(frame))
-                   : trackers_.send(std::move(frame)));
+  (void)(tracker.connection ? trackers_.send(*tracker.connection, std::move(frame))
+                            : trackers_.send(std::move(frame)));
   return envelope.correlation;
 }
 
@@ -508,9 +514,9 @@ Sizes TrackerLink::sizes() const {
             {"refused", refused_.size()},
             {"reports", reports_.size()},
             {"messages", messages_.size()}};
-  for (const auto& talk : talks_) {
-    add_sizes(all, "fetcher", talk->fetcher.sizes());
-    all.emplace_back("to_give_back", talk->to_give_back.size());
+  for (const auto& tracker : sessions_) {
+    add_sizes(all, "fetcher", tracker->fetcher.sizes());
+    all.emplace_back("to_give_back", tracker->to_give_back.size());
   }
   add_sizes(all, "output", output_.sizes());
   add_sizes(all, "reporter", reporter_.sizes());

@@ -101,8 +101,8 @@ class TrackerLink final {
 
  private:
   // The communication with one job tracker.
-  struct Talk final : net::ClientReceiver {
-    Talk(TrackerLink& its_link, Fetcher its_fetcher)
+  struct TrackerSession final : net::ClientReceiver {
+    TrackerSession(TrackerLink& its_link, Fetcher its_fetcher)
         : link(its_link), fetcher(std::move(its_fetcher)) {}
     void on_frame(std::string_view frame) override { link.on_frame(*this, frame); }
     void on_connected() override { link.on_connected(*this); }
@@ -114,7 +114,7 @@ class TrackerLink final {
 
     TrackerLink& link;
     Fetcher fetcher;
-    std::optional<std::size_t> line{};             // none: the chosen one
+    std::optional<std::size_t> connection{};       // none: the chosen one
     SteadyTime heard_at{};                         // any message on this connection
     std::optional<SteadyTime> register_sent_at{};  // the first one without a message after it
     bool said_silent = false;
@@ -122,49 +122,51 @@ class TrackerLink final {
     std::string last_refusal{};
     std::vector<wire::AttemptId> to_give_back{};
     // The same job tracker at another address, and its session.
-    const Talk* twin = nullptr;
+    const TrackerSession* twin = nullptr;
     std::int64_t twin_session = 0;
   };
   // The known owner of a partition of the group.
-  struct PartOwner {
+  struct PartitionOwner {
     std::int64_t epoch = -1;
-    Talk* talk = nullptr;
+    TrackerSession* tracker = nullptr;
   };
 
-  std::vector<std::unique_ptr<Talk>> make_talks();
-  Talk& home() { return *talks_.front(); }
-  const Talk& home() const { return *talks_.front(); }
+  std::vector<std::unique_ptr<TrackerSession>> make_sessions();
+  TrackerSession& home() { return *sessions_.front(); }
+  const TrackerSession& home() const { return *sessions_.front(); }
   bool is_split() const { return !parts_.empty(); }
   void split(std::int32_t parts);
   void say_unreached(SteadyTime now);
-  void take_parts(Talk& talk, const wire::Registered& registered);
-  void lose_parts(const Talk& talk);
-  bool is_twin(Talk& talk);
-  Talk* owner_of(int bucket);
-  Talk* registered_one();
+  void take_parts(TrackerSession& tracker, const wire::Registered& registered);
+  void lose_parts(const TrackerSession& tracker);
+  bool is_twin(TrackerSession& tracker);
+  TrackerSession* owner_of(int bucket);
+  TrackerSession* registered_one();
   bool is_registered() const;
-  Duration patience(const Talk& talk) const;
-  SteadyTime silent_since(const Talk& talk) const;
-  bool is_connected(const Talk& talk) const;
-  std::size_t place_of(const Talk& talk) const { return talk.line.value_or(trackers_.chosen()); }
-  const std::string& endpoint_of(const Talk& talk) const;
+  Duration patience(const TrackerSession& tracker) const;
+  SteadyTime silent_since(const TrackerSession& tracker) const;
+  bool is_connected(const TrackerSession& tracker) const;
+  std::size_t place_of(const TrackerSession& tracker) const {
+    return tracker.connection.value_or(trackers_.chosen());
+  }
+  const std::string& endpoint_of(const TrackerSession& tracker) const;
 
   // Returns the correlation of the sent message.
-  std::uint64_t send(const Talk& talk, wire::Message message);
-  void on_frame(Talk& talk, std::string_view frame);
-  void on_connected(Talk& talk);
-  void receive(Talk& talk, wire::Envelope&& envelope);
-  void on_registered(Talk& talk, const wire::Registered& registered);
-  void on_hand_out(Talk& talk, wire::HandOut&& hand_out);
-  void on_elsewhere(Talk& talk, const wire::Elsewhere& elsewhere);
+  std::uint64_t send(const TrackerSession& tracker, wire::Message message);
+  void on_frame(TrackerSession& tracker, std::string_view frame);
+  void on_connected(TrackerSession& tracker);
+  void receive(TrackerSession& tracker, wire::Envelope&& envelope);
+  void on_registered(TrackerSession& tracker, const wire::Registered& registered);
+  void on_hand_out(TrackerSession& tracker, wire::HandOut&& hand_out);
+  void on_redirect(TrackerSession& tracker, const wire::Redirect& elsewhere);
   void on_kill(const wire::Kill& kill);
-  void on_error(Talk& talk, std::uint64_t correlation, const Error& error);
+  void on_error(TrackerSession& tracker, std::uint64_t correlation, const Error& error);
   bool on_rejected(std::uint64_t correlation, const Error& error);
-  void watch_silence(Talk& talk, SteadyTime now);
+  void watch_silence(TrackerSession& tracker, SteadyTime now);
   void set_shares(SteadyTime now);
   void send_all(SteadyTime now);
-  void send_reports(Talk& talk, SteadyTime now);
-  void send_messages(Talk& talk, SteadyTime now);
+  void send_reports(TrackerSession& tracker, SteadyTime now);
+  void send_messages(TrackerSession& tracker, SteadyTime now);
   void keep(SteadyTime now);
   void report_left(SteadyTime now);
 
@@ -174,8 +176,9 @@ class TrackerLink final {
   const Logger log_{"tracker"};
   const OnReady on_ready_;
 
-  std::vector<std::unique_ptr<Talk>> talks_;     // for a split group one per address; otherwise one
-  std::vector<PartOwner> parts_;                 // empty: the group is not known to be split
+  std::vector<std::unique_ptr<TrackerSession>>
+      sessions_;                                 // for a split group one per address; otherwise one
+  std::vector<PartitionOwner> parts_;            // empty: the group is not known to be split
   std::optional<SteadyTime> unreached_since_{};  // of some of them
   bool said_unreached_ = false;
   // When the lease of each partition, or of the whole group, ends; none: no lease.
@@ -190,8 +193,8 @@ class TrackerLink final {
   std::vector<wire::Message> messages_{};  // reused to avoid allocations
   std::uint64_t last_correlation_ = 0;
   std::uint64_t output_correlation_ = 0;
-  const Talk* output_talk_ = nullptr;  // last receiver of output
-  SteadyTime sent_at_{};               // last check of all
+  const TrackerSession* output_session_ = nullptr;  // last receiver of output
+  SteadyTime sent_at_{};                            // last check of all
   // When registered: time from which reports of workers of other groups are sent too.
   std::optional<SteadyTime> others_at_{};
   std::deque<std::pair<std::uint64_t, std::int64_t>>

@@ -12,10 +12,10 @@ constexpr Duration kTimerMin = std::chrono::milliseconds{1};
 
 }  // namespace
 
-Worker::Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock& clock,
+Worker::Worker(WorkerConfig config, Runs& runs, TaskRunner& task_runner, const Clock& clock,
                std::vector<TrackerAddress> addresses, ReportOutbox outbox, Callbacks callbacks)
     : config_(std::move(config)),
-      executor_(executor),
+      task_runner_(task_runner),
       clock_(clock),
       callbacks_(std::move(callbacks)),
       load_(config_.load, callbacks_.read_load),
@@ -26,7 +26,7 @@ Worker::Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock&
             }) {}
 
 Worker::~Worker() {
-  if (timer_) executor_.cancel(*timer_);
+  if (timer_) task_runner_.cancel(*timer_);
 }
 
 void Worker::request_stop(Duration drain) {
@@ -83,7 +83,7 @@ void Worker::give_back_old(SteadyTime now) {
   if (!tick && !leaving) return;
   if (tick) tick_at_ = now + config_.tick;
   link_.give_back_refused(now, leaving);
-  std::vector<wire::AttemptId> old = runs_.take_back(
+  std::vector<wire::AttemptId> old = runs_.reclaim(
       leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
   if (old.empty()) return;
   log_.debug("returned jobs", "jobs", old.size());
@@ -194,9 +194,9 @@ void Worker::set_timer(SteadyTime now) {
   // Due work that was not done cannot be done now; the loop must not spin.
   const SteadyTime at = std::max<SteadyTime>(*next, now + kTimerMin);
   if (timer_ && timer_at_ <= at) return;
-  if (timer_) executor_.cancel(*timer_);
+  if (timer_) task_runner_.cancel(*timer_);
   timer_at_ = at;
-  timer_ = executor_.post_at(at, [this] { timer_.reset(); });
+  timer_ = task_runner_.post_at(at, [this] { timer_.reset(); });
 }
 
 Sizes Worker::sizes() const {

@@ -13,8 +13,8 @@
 #include "shared/base/log.h"
 #include "shared/base/sizes.h"
 #include "shared/net/transport.h"
-#include "shared/runtime/executor.h"
-#include "tasktracker/load_gate.h"
+#include "shared/runtime/task_runner.h"
+#include "tasktracker/load_limiter.h"
 #include "tasktracker/run/deferred_runs.h"
 #include "tasktracker/tracker_link.h"
 
@@ -43,11 +43,11 @@ class Worker {
     std::function<void(const std::string& endpoint)> on_ready{};  // at each registration
     std::function<void()> on_stopped{};                           // once, the last callback
     std::function<void()> wake{};  // on any thread: requests a turn of the loop
-    LoadGate::Read read_load = [] { return read_machine_load(); };
+    LoadLimiter::Read read_load = [] { return read_machine_load(); };
   };
 
   // The references must outlive the worker. `addresses`: of its job trackers.
-  Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock& clock,
+  Worker(WorkerConfig config, Runs& runs, TaskRunner& task_runner, const Clock& clock,
          std::vector<TrackerAddress> addresses, ReportOutbox outbox, Callbacks callbacks);
   ~Worker();
   Worker(const Worker&) = delete;
@@ -77,11 +77,11 @@ class Worker {
   int unfinished() const { return link_.unfinished(); }
 
   const WorkerConfig config_;
-  Executor& executor_;
+  TaskRunner& task_runner_;
   const Clock& clock_;
   const Logger log_{"worker"};
   const Callbacks callbacks_;
-  LoadGate load_;
+  LoadLimiter load_;
   DeferredRuns runs_;
   TrackerLink link_;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jobclient/cli/patience.h"
+#include "jobclient/cli/retry_while_unavailable.h"
 #include "shared/base/random.h"
 #include "shared/base/time_text.h"
 #include "shared/job/group_name.h"
@@ -88,7 +88,8 @@ int run_feedback(Context& context) {
   while (true) {
     // At the end only what was printed last is still to be acknowledged.
     next.limit = is_endless ? kResultsAtOnce : std::min(left, kResultsAtOnce);
-    const auto results = patiently(context, true, [&] { return client.fetch_feedback(next); });
+    const auto results =
+        retry_while_unavailable(context, true, [&] { return client.fetch_feedback(next); });
     if (!results.ok()) return context.fail(results.error());
     if (!is_endless && left == 0) break;
     next.done.clear();

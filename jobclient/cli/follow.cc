@@ -133,7 +133,7 @@ Result<Row> state_of_job(JobClient& client, JobId job) {
                "the job tracker does not know job " + std::to_string(job.value) + " any more"};
 }
 
-std::string last_words_on(const Context& context, JobId job, const Row& state) {
+std::string signal_message_on(const Context& context, JobId job, const Row& state) {
   const std::string id = std::to_string(job.value);
   const std::string kind = field_text(state, "kind");
   const bool is_executing = field_text(state, "state") == "executing";
@@ -152,8 +152,8 @@ std::string last_words_on(const Context& context, JobId job, const Row& state) {
          id + way + ")\n";
 }
 
-void LastWordsOn::follow(const Row& state) {
-  std::string words = last_words_on(context_, job_, state);
+void SignalMessageOn::follow(const Row& state) {
+  std::string words = signal_message_on(context_, job_, state);
   if (words == said_) return;
   words_.reset();
   words_.emplace(words);
@@ -182,13 +182,13 @@ void WaitingReason::follow(const Row& state) {
 }
 
 Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
-  LastWordsOn last_words(context, job);
+  SignalMessageOn signal_message(context, job);
   WaitingReason reason(context, client);
   OutputFollower follower(context, client, job, false);
   while (true) {
     // First the state, then the output: what a job wrote is known before its end is.
     const Result<Row> state = state_of_job(client, job);
-    if (state.ok()) last_words.follow(state.value());
+    if (state.ok()) signal_message.follow(state.value());
     const Status printed = follower.print_new();
     if (!printed.ok() && !is_out_of_reach(printed)) return printed.error();
     if (state.ok()) reason.follow(state.value());

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "jobclient/cli/context.h"
-#include "jobclient/cli/last_words.h"
+#include "jobclient/cli/signal_message.h"
 
 // Prints what a job writes, as it comes, and knows when the job has ended.
 // Thread: the owner's.
@@ -54,13 +54,13 @@ bool is_done(const Row& job);
 bool is_quarantined(const Row& job);
 
 // What to say when somebody stops to wait for a job that is so far.
-std::string last_words_on(const Context& context, JobId job, const Row& state);
+std::string signal_message_on(const Context& context, JobId job, const Row& state);
 
 // Says it when a signal ends the process, once it is known how far the job is.
 // Thread: the owner's.
-class LastWordsOn {
+class SignalMessageOn {
  public:
-  LastWordsOn(const Context& context, JobId job) : context_(context), job_(job) { follow({}); }
+  SignalMessageOn(const Context& context, JobId job) : context_(context), job_(job) { follow({}); }
 
   void follow(const Row& state);
 
@@ -68,7 +68,7 @@ class LastWordsOn {
   const Context& context_;
   const JobId job_;
   std::string said_{};
-  std::optional<LastWords> words_{};
+  std::optional<SignalMessage> words_{};
 };
 
 // How long a job may wait before whoever waits for it is told why nobody runs it.

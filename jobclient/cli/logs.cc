@@ -3,18 +3,20 @@
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/follow.h"
 #include "jobclient/cli/other_groups.h"
-#include "jobclient/cli/patience.h"
+#include "jobclient/cli/retry_while_unavailable.h"
 
 namespace carillon::cli {
 namespace {
 
 int follow(Context& context, JobClient& client, JobId job, OutputFollower& follower) {
-  LastWordsOn last_words(context, job);
+  SignalMessageOn signal_message(context, job);
   while (true) {
-    const Result<Row> state = patiently(context, true, [&] { return state_of_job(client, job); });
+    const Result<Row> state =
+        retry_while_unavailable(context, true, [&] { return state_of_job(client, job); });
     if (!state.ok()) return context.fail(state.error());
-    last_words.follow(state.value());
-    const Status printed = patiently(context, true, [&] { return follower.print_new(); });
+    signal_message.follow(state.value());
+    const Status printed =
+        retry_while_unavailable(context, true, [&] { return follower.print_new(); });
     if (!printed.ok() && !is_out_of_reach(printed)) return context.fail(printed.error());
     if (is_done(state.value())) {
       if (!printed.ok()) return context.fail(printed.error());
@@ -87,9 +89,9 @@ int run_logs(Context& context) {
   JobClient& client = *opened.value();
   const bool is_following = configuration.is_on("follow");
   const Result<JobId> job =
-      has_task
-          ? patiently(context, is_following, [&] { return newest_job_of(client, context.task()); })
-          : parse_job_id(job_text);
+      has_task ? retry_while_unavailable(context, is_following,
+                                         [&] { return newest_job_of(client, context.task()); })
+               : parse_job_id(job_text);
   if (!job.ok() && !has_task) return context.fail(kWrongInput, job.error().message);
   if (!job.ok()) return context.fail(name_other_groups(context, context.task(), job.error()));
   OutputFollower follower(context, client, job.value(), configuration.is_on("timestamps"));

@@ -56,12 +56,14 @@ Requests::Requests(RequestsConfig config, const Clock& clock, std::int64_t clien
       make_transport_(std::move(make_transport)),
       trackers_(config_.trackers),
       away_since_(clock.steady_now()),
-      lines_(make_transport_, config_.try_next_after,
-             {.on_frame = [this](const std::string& address,
-                                 std::string_view frame) { on_answer(address, frame); },
-              .on_connected = [this](const std::string& address) { on_line_connected(address); },
-              .on_lost = [this](const std::string& address,
-                                const std::string& reason) { on_line_lost(address, reason); }}) {}
+      connections_(
+          make_transport_, config_.try_next_after,
+          {.on_frame = [this](const std::string& address,
+                              std::string_view frame) { on_answer(address, frame); },
+           .on_connected = [this](const std::string& address) { on_connection_connected(address); },
+           .on_lost = [this](const std::string& address,
+                             const std::string& reason) { on_connection_lost(address, reason); }}) {
+}
 
 Requests::~Requests() {
   if (transport_) transport_->set_receiver(nullptr);
@@ -130,8 +132,8 @@ void Requests::deliver(wire::Submit submit, Done done) {
 
 void Requests::place(Outstanding outstanding, wire::Message request) {
   const std::uint64_t correlation = ++last_correlation_;
-  outstanding.subject = lines_.subject_of(request);
-  outstanding.line = line_for(outstanding.subject);
+  outstanding.subject = connections_.subject_of(request);
+  outstanding.connection = line_for(outstanding.subject);
   outstanding.frame = wire::encode({correlation, std::move(request)});
   const auto placed = outstanding_.emplace(correlation, std::move(outstanding)).first;
   if (placed->second.frame.size() > wire::kFrameBytesMax) {
@@ -146,17 +148,18 @@ void Requests::place(Outstanding outstanding, wire::Message request) {
 
 // Only where nothing about the same is on another way, so that nothing overtakes it.
 std::string Requests::line_for(const std::string& subject) const {
-  const std::string owner = lines_.owner_of(subject);
-  if (owner == trackers_[tracker_] || !lines_.is_connected(owner)) return {};
+  const std::string owner = connections_.owner_of(subject);
+  if (owner == trackers_[tracker_] || !connections_.is_connected(owner)) return {};
   const bool is_alone =
       std::none_of(outstanding_.begin(), outstanding_.end(), [&](const auto& one) {
-        return one.second.subject == subject && one.second.line != owner && !one.second.is_in_parts;
+        return one.second.subject == subject && one.second.connection != owner &&
+               !one.second.is_in_parts;
       });
   return is_alone ? owner : std::string{};
 }
 
 bool Requests::can_send(const Outstanding& request) const {
-  return request.line.empty() ? connected_ : lines_.is_connected(request.line);
+  return request.connection.empty() ? connected_ : connections_.is_connected(request.connection);
 }
 
 void Requests::start_unnumbered() {
@@ -176,8 +179,9 @@ void Requests::send(Outstanding& request, SteadyTime now) {
   request.send_at = now + request.resend_after;
   // A transport that is full or just gone keeps nothing: it is sent again later, or over the next
   // connection.
-  const Status sent = request.line.empty() ? transport_->send(request.frame)
-                                           : lines_.send(request.line, request.frame);
+  const Status sent = request.connection.empty()
+                          ? transport_->send(request.frame)
+                          : connections_.send(request.connection, request.frame);
   if (!sent.ok()) return;
   request.was_sent = true;
   if (!request.sent_at) request.sent_at = now;
@@ -200,11 +204,11 @@ SteadyTime Requests::give_up_at(bool was_sent, SteadyTime asked_at) const {
 }
 
 // Waited for nothing: for an answer.
-Error Requests::give_up_error(bool was_sent, const std::string& line, Duration waited) const {
+Error Requests::give_up_error(bool was_sent, const std::string& connection, Duration waited) const {
   if (std::string_view{last_reason_}.starts_with(kDeniedPrefix)) return denied_error();
   if (waited == Duration{}) waited = config_.answer_timeout;
   const std::string silent =
-      "no answer from " + name_of(line) + " within " + format_duration(waited);
+      "no answer from " + name_of(connection) + " within " + format_duration(waited);
   if (was_sent) return {ErrorCode::kTimeout, silent + kMaybeTaken + kAskFirst};
   const std::string behind = held_ ? ", and stored submissions are delivered first" : "";
   const std::string& why = held_ && !held_why_.empty() ? held_why_ : silent;
@@ -236,7 +240,7 @@ void Requests::give_up_due(SteadyTime now) {
     const auto found = outstanding_.find(correlation);
     if (found == outstanding_.end()) continue;
     Outstanding& request = found->second;
-    answer(found, unless_taken(request, give_up_error(request.was_sent, request.line)));
+    answer(found, unless_taken(request, give_up_error(request.was_sent, request.connection)));
   }
   while (!unnumbered_.empty()) {
     Unnumbered& next = unnumbered_.front();
@@ -253,8 +257,9 @@ void Requests::leave_if_silent(SteadyTime now) {
   const bool may_leave = connected_ && !leaving_ && trackers_.size() > 1;
   for (const auto& [correlation, request] : outstanding_) {
     if (!is_silent(request, now)) continue;
-    if (!request.line.empty()) {
-      lines_.lose(request.line, "no answer within " + format_duration(config_.silent_after));
+    if (!request.connection.empty()) {
+      connections_.lose(request.connection,
+                        "no answer within " + format_duration(config_.silent_after));
     } else if (may_leave) {
       leaving_ = true;
       try_next_at_ = now;
@@ -263,7 +268,8 @@ void Requests::leave_if_silent(SteadyTime now) {
 }
 
 bool Requests::is_silent(const Outstanding& request, SteadyTime now) const {
-  const SteadyTime heard = request.line.empty() ? heard_at_ : lines_.heard_at(request.line);
+  const SteadyTime heard =
+      request.connection.empty() ? heard_at_ : connections_.heard_at(request.connection);
   return request.sent_at && std::max(heard, *request.sent_at) + config_.silent_after <= now;
 }
 
@@ -322,7 +328,7 @@ void Requests::try_next_tracker(SteadyTime now) {
 void Requests::run_due() {
   const SteadyTime now = clock_.steady_now();
   leave_if_silent(now);
-  lines_.close_lost(now);
+  connections_.close_lost(now);
   if (needs_tracker()) try_next_tracker(now);
   send_due(now);
   if (is_away(now)) store_all(give_up_error(false));
@@ -339,7 +345,7 @@ std::optional<SteadyTime> Requests::next_due() const {
     if (request.may_be_stored && !connected_) consider(away_since_ + config_.connect_timeout);
     if (can_send(request) && request.send_at) consider(*request.send_at);
   }
-  if (const auto lines_due = lines_.next_due()) consider(*lines_due);
+  if (const auto lines_due = connections_.next_due()) consider(*lines_due);
   if (!unnumbered_.empty()) {
     consider(give_up_at(false, unnumbered_.front().asked_at));
     const bool is_stored = store_ && is_submit(unnumbered_.front().request);
@@ -366,10 +372,10 @@ void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
 void Requests::try_later(Table::iterator found, const Error& refusal) {
   Outstanding& request = found->second;
   const bool is_away = refusal.code == ErrorCode::kUnavailable;  // Not ready is not reachable.
-  if (is_away && !request.line.empty()) {
+  if (is_away && !request.connection.empty()) {
     // It looks after that no more, or not yet: it is asked again who does.
-    lines_.forget(request.subject);
-    request.line.clear();
+    connections_.forget(request.subject);
+    request.connection.clear();
     request.sent_at.reset();
   } else if (is_away && trackers_.size() > 1) {
     // The next one is asked at once, the round goes on at an even pace.
@@ -388,7 +394,7 @@ void Requests::try_again(Table::iterator found, bool is_away, const Error& why) 
                           : std::min(request.slow_down * 2, config_.resend_after_max);
   request.send_at = clock_.steady_now() + request.slow_down;
   // Not the one that is left.
-  if (leaving_ && request.line.empty() && try_next_at_) request.send_at = *try_next_at_;
+  if (leaving_ && request.connection.empty() && try_next_at_) request.send_at = *try_next_at_;
   // What another one may have taken is answered by whoever takes that one's place.
   const bool may_be_taken = trackers_.size() > 1 && request.open_sendings > 0;
   // Given up before the answer of one that is too busy, nobody would know what became of it.
@@ -403,12 +409,12 @@ void Requests::try_again(Table::iterator found, bool is_away, const Error& why) 
 
 void Requests::on_frame(std::string_view frame) { on_answer({}, frame); }
 
-void Requests::on_answer(const std::string& line, std::string_view frame) {
+void Requests::on_answer(const std::string& connection, std::string_view frame) {
   const SteadyTime now = clock_.steady_now();
-  if (line.empty()) {
+  if (connection.empty()) {
     heard_at_ = now;
   } else {
-    lines_.heard(line, now);
+    connections_.heard(connection, now);
   }
   Result<wire::Envelope> decoded = wire::decode(frame);
   const std::uint64_t correlation =
@@ -417,32 +423,32 @@ void Requests::on_answer(const std::string& line, std::string_view frame) {
   if (found == outstanding_.end()) return;  // The second answer to what was sent twice.
   if (!decoded.ok()) {
     return answer(found,
-                  Error{ErrorCode::kCorrupt, "the answer of " + name_of(line) +
+                  Error{ErrorCode::kCorrupt, "the answer of " + name_of(connection) +
                                                  " cannot be read: " + decoded.error().message});
   }
   Outstanding& request = found->second;
   const auto* refused = std::get_if<wire::ErrorReply>(&decoded.value().message);
   const ErrorCode code = refused ? refused->error.code : ErrorCode{};
   const bool is_for_later = code == ErrorCode::kLimit || code == ErrorCode::kUnavailable;
-  const auto* elsewhere = std::get_if<wire::Elsewhere>(&decoded.value().message);
+  const auto* elsewhere = std::get_if<wire::Redirect>(&decoded.value().message);
   if ((is_for_later || elsewhere) && request.open_sendings > 0) --request.open_sendings;
-  if (refused == nullptr && line.empty()) leaving_ = false;
-  if (code != ErrorCode::kUnavailable && line.empty()) pace_ = Duration{};
+  if (refused == nullptr && connection.empty()) leaving_ = false;
+  if (code != ErrorCode::kUnavailable && connection.empty()) pace_ = Duration{};
   const bool is_said = !elsewhere && (!refused || code == ErrorCode::kLimit);
   if (request.number.sequence != 0 && is_said) answered_at_ = now;
   // Of an earlier sending; it goes another way by now.
-  if ((is_for_later || elsewhere) && line != request.line) return;
+  if ((is_for_later || elsewhere) && connection != request.connection) return;
   if (is_for_later) return try_later(found, refused->error);
-  if (elsewhere) return take_elsewhere(found, *elsewhere);
+  if (elsewhere) return take_redirect(found, *elsewhere);
   if (refused) return answer(found, refused->error);
   answer(found, std::move(decoded.value().message));
 }
 
-void Requests::take_elsewhere(Table::iterator found, const wire::Elsewhere& elsewhere) {
+void Requests::take_redirect(Table::iterator found, const wire::Redirect& elsewhere) {
   Outstanding& request = found->second;
   learn_parts(request, elsewhere.parts);
   if (elsewhere.address.empty()) return send_in_parts(found, elsewhere.parts);
-  lines_.learn(request.subject, elsewhere.address);
+  connections_.learn(request.subject, elsewhere.address);
   if (std::find(trackers_.begin(), trackers_.end(), elsewhere.address) == trackers_.end()) {
     if (trackers_.size() >= kTrackersMax) trackers_.pop_back();
     trackers_.push_back(elsewhere.address);
@@ -453,9 +459,9 @@ void Requests::take_elsewhere(Table::iterator found, const wire::Elsewhere& else
 // What is known of the group's parts tells better whom it is about.
 void Requests::learn_parts(Outstanding& request, std::int32_t parts) {
   if (parts <= 1 || request.subject.find('/') != std::string::npos) return;
-  lines_.learn_parts(request.subject, parts);
+  connections_.learn_parts(request.subject, parts);
   const auto message = wire::decode(request.frame);
-  if (message.ok()) request.subject = lines_.subject_of(message.value().message);
+  if (message.ok()) request.subject = connections_.subject_of(message.value().message);
 }
 
 void Requests::send_on(Table::iterator found, const std::string& address) {
@@ -463,10 +469,10 @@ void Requests::send_on(Table::iterator found, const std::string& address) {
   const SteadyTime now = clock_.steady_now();
   const bool is_back = address == trackers_[tracker_];
   if (!is_back) {
-    const Status opened = lines_.open(address, now);
+    const Status opened = connections_.open(address, now);
     if (!opened.ok()) return try_again(found, true, opened.error());
   }
-  request.line = is_back ? std::string{} : address;
+  request.connection = is_back ? std::string{} : address;
   request.sent_at.reset();
   request.resend_after = {};
   // Two that send it to one another do not agree yet.
@@ -475,24 +481,24 @@ void Requests::send_on(Table::iterator found, const std::string& address) {
   request.was_sent_on = true;
 }
 
-void Requests::on_line_connected(const std::string& address) {
+void Requests::on_connection_connected(const std::string& address) {
   const SteadyTime now = clock_.steady_now();
   for (auto& [correlation, request] : outstanding_) {
-    if (request.line == address && !request.is_in_parts) send(request, now);
+    if (request.connection == address && !request.is_in_parts) send(request, now);
   }
 }
 
-void Requests::on_line_lost(const std::string& address, const std::string& reason) {
+void Requests::on_connection_lost(const std::string& address, const std::string& reason) {
   std::vector<std::uint64_t> open;
   for (const auto& [correlation, request] : outstanding_) {
     // A whole is ended by its parts.
-    if (request.line == address && !request.is_in_parts) open.push_back(correlation);
+    if (request.connection == address && !request.is_in_parts) open.push_back(correlation);
   }
   for (const std::uint64_t correlation : open) {
     const auto found = outstanding_.find(correlation);
     if (found == outstanding_.end()) continue;
     Outstanding& request = found->second;
-    request.line.clear();
+    request.connection.clear();
     request.sent_at.reset();
     request.resend_after = {};
     try_again(found, true,
@@ -536,7 +542,7 @@ void Requests::on_connected() {
   last_reason_.clear();
   denied_in_row_ = 0;
   for (auto& [correlation, request] : outstanding_) {
-    if (request.is_in_parts || !request.line.empty()) continue;
+    if (request.is_in_parts || !request.connection.empty()) continue;
     request.resend_after = {};
     request.sent_at.reset();
     send(request, now);

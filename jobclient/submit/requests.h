@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jobclient/submit/owner_lines.h"
+#include "jobclient/submit/owner_connections.h"
 #include "shared/base/clock.h"
 #include "shared/base/sizes.h"
 #include "shared/net/transport.h"
@@ -33,12 +33,13 @@
 // new token; a second denial ends every request.
 //
 // Of several job trackers each looks after other node groups. One that was asked about another's
-// says whose; the request is sent there as it is, over a line of its own (owner_lines.h), as is
-// what is asked about that group later. When that fails, it is asked here again. While something
-// about a group is on one way, nothing about it is sent on another. A submission for groups of
-// several is sent in parts, a group each, whose numbers follow from its own, so that it may be
-// repeated as a whole. Likewise one for a group that was split: a part each. It ends with its last
-// part; where some fail and nothing is stored, the answers of the others stand beside them.
+// says whose; the request is sent there as it is, over a connection of its own
+// (owner_connections.h), as is what is asked about that group later. When that fails, it is asked
+// here again. While something about a group is on one way, nothing about it is sent on another. A
+// submission for groups of several is sent in parts, a group each, whose numbers follow from its
+// own, so that it may be repeated as a whole. Likewise one for a group that was split: a part each.
+// It ends with its last part; where some fail and nothing is stored, the answers of the others
+// stand beside them.
 //
 // With store_with(), a submission that would end with kUnavailable or kTimeout is stored instead,
 // and while no tracker was reachable for connect_timeout, each is stored at once; so it happens
@@ -99,7 +100,7 @@ class Requests final : public net::ClientReceiver {
  public:
   using Done = std::function<void(Result<wire::Message>)>;
   using Store = std::function<void(UnansweredSubmit)>;
-  using MakeTransport = OwnerLines::MakeTransport;
+  using MakeTransport = OwnerConnections::MakeTransport;
 
   // `client` numbers the changing requests of this process, 1 .. 2^59-1.
   static Result<std::unique_ptr<Requests>> open(RequestsConfig config, const Clock& clock,
@@ -150,7 +151,7 @@ class Requests final : public net::ClientReceiver {
               {"by_sequence", by_sequence_.size()},
               {"unnumbered", unnumbered_.size()},
               {"trackers", trackers_.size()}};
-    add_sizes(all, "lines", lines_.sizes());
+    add_sizes(all, "lines", connections_.sizes());
     return all;
   }
 
@@ -159,13 +160,13 @@ class Requests final : public net::ClientReceiver {
   struct Outstanding {
     std::string frame{};
     wire::RequestNumber number{};
-    std::string subject{};  // a node group or a client group; empty: several, or none
-    std::string line{};     // to whom it goes; empty: over the connection for everything else
+    std::string subject{};     // a node group or a client group; empty: several, or none
+    std::string connection{};  // to whom it goes; empty: over the connection for everything else
     bool may_be_stored = false;
     bool may_be_mixed = false;  // where parts fail, the others' answers count
     SteadyTime asked_at{};
     bool was_sent = false;
-    std::optional<SteadyTime> sent_at{};  // first, over this connection or line
+    std::optional<SteadyTime> sent_at{};  // first, over this connection or connection
     bool was_sent_on = false;             // by one job tracker to another
     Duration sent_on_wait{};              // where it went to and fro
     bool is_in_parts = false;             // its parts are on the way
@@ -203,11 +204,11 @@ class Requests final : public net::ClientReceiver {
   void leave_if_silent(SteadyTime now);
   bool is_silent(const Outstanding& request, SteadyTime now) const;
   void try_next_tracker(SteadyTime now);
-  void on_answer(const std::string& line, std::string_view frame);
-  void take_elsewhere(Table::iterator request, const wire::Elsewhere& elsewhere);
+  void on_answer(const std::string& connection, std::string_view frame);
+  void take_redirect(Table::iterator request, const wire::Redirect& elsewhere);
   void send_on(Table::iterator request, const std::string& address);
-  void on_line_connected(const std::string& address);
-  void on_line_lost(const std::string& address, const std::string& reason);
+  void on_connection_connected(const std::string& address);
+  void on_connection_lost(const std::string& address, const std::string& reason);
   void send_in_parts(Table::iterator request, std::int32_t group_parts);
   void learn_parts(Outstanding& request, std::int32_t parts);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
@@ -219,9 +220,10 @@ class Requests final : public net::ClientReceiver {
   void store_unsent(Unnumbered request);
   void store_all(const Error& why);
   void fail_all(const Error& error);
-  Error give_up_error(bool was_sent, const std::string& line = {}, Duration waited = {}) const;
-  const std::string& name_of(const std::string& line) const {
-    return line.empty() ? trackers_[tracker_] : line;
+  Error give_up_error(bool was_sent, const std::string& connection = {},
+                      Duration waited = {}) const;
+  const std::string& name_of(const std::string& connection) const {
+    return connection.empty() ? trackers_[tracker_] : connection;
   }
   static Error unless_taken(const Outstanding& request, const Error& error);
   Error denied_error() const;
@@ -248,7 +250,7 @@ class Requests final : public net::ClientReceiver {
   std::string last_reason_{};                // why there is no connection, for a person
   std::size_t denied_in_row_ = 0;  // trackers that denied access since the last connection
 
-  OwnerLines lines_;
+  OwnerConnections connections_;
 
   std::uint64_t last_correlation_ = 0;
   std::int64_t last_sequence_ = 0;

@@ -113,10 +113,10 @@ Result<std::int64_t> discard_stored_submits(const std::string& data,
   return jobs;
 }
 
-StoredSubmits::StoredSubmits(outbox::Lane& lane, std::int64_t entries, std::int64_t last_id,
-                             Requests& requests, const Clock& clock, Random& random,
-                             OnDelivered on_delivered)
-    : lane_(lane),
+StoredSubmits::StoredSubmits(outbox::OutboxWriter& writer, std::int64_t entries,
+                             std::int64_t last_id, Requests& requests, const Clock& clock,
+                             Random& random, OnDelivered on_delivered)
+    : writer_(writer),
       requests_(requests),
       clock_(clock),
       on_delivered_(std::move(on_delivered)),
@@ -155,7 +155,7 @@ void StoredSubmits::store(UnansweredSubmit submit) {
 }
 
 void StoredSubmits::take_done() {
-  while (std::optional<outbox::WorkDone> done = lane_.take()) {
+  while (std::optional<outbox::WorkDone> done = writer_.take()) {
     is_busy_ = false;
     left_ = done->left;
     on_added(*done);
@@ -224,7 +224,7 @@ void StoredSubmits::start_next() {
   end_flushes();
   if (is_busy_ || next_.empty()) return;
   is_busy_ = true;
-  lane_.start(std::exchange(next_, {}));
+  writer_.start(std::exchange(next_, {}));
 }
 
 void StoredSubmits::read_page_again() {

@@ -58,9 +58,9 @@ class StoredSubmits {
   using OnDelivered = std::function<void(const SubmitAnswer&)>;
   using FlushDone = std::function<void(Result<FlushAnswer>)>;
 
-  // `entries` and `last_id` of the outbox behind `lane`. The references must outlive this.
-  StoredSubmits(outbox::Lane& lane, std::int64_t entries, std::int64_t last_id, Requests& requests,
-                const Clock& clock, Random& random, OnDelivered on_delivered);
+  // `entries` and `last_id` of the outbox behind `writer`. The references must outlive this.
+  StoredSubmits(outbox::OutboxWriter& writer, std::int64_t entries, std::int64_t last_id,
+                Requests& requests, const Clock& clock, Random& random, OnDelivered on_delivered);
 
   // For Requests::store_with().
   void store(UnansweredSubmit submit);
@@ -74,7 +74,7 @@ class StoredSubmits {
   // without a connection and with one.
   void flush(Duration connect, Duration answer, FlushDone done);
 
-  // Answers whoever waits. Requires: the lane has finished.
+  // Answers whoever waits. Requires: the writer has finished.
   void close();
   Sizes sizes() const {
     return {{"adding", adding_.size()},
@@ -113,7 +113,7 @@ class StoredSubmits {
   void end_flushes();
   SteadyTime ends_at(const Flush& flush) const;
 
-  outbox::Lane& lane_;
+  outbox::OutboxWriter& writer_;
   Requests& requests_;
   const Clock& clock_;
   const Logger log_{"outbox"};
@@ -124,7 +124,7 @@ class StoredSubmits {
   std::int64_t left_;  // on disk
 
   outbox::Work next_{};
-  bool is_busy_ = false;       // the lane
+  bool is_busy_ = false;       // the writer
   std::deque<Adding> adding_;  // those under way first
   std::size_t adding_bytes_ = 0;
 

@@ -38,9 +38,9 @@ void Membership::begin(SessionId us, Partitions owned, SteadyTime now) {
 }
 
 std::vector<SessionId> Membership::living(const ClusterView& view) {
-  std::vector<SessionBeat> others;
-  for (const SessionBeat& beat : view.beats) {
-    if (beat.session != us_) others.push_back(beat);
+  std::vector<SessionHeartbeat> others;
+  for (const SessionHeartbeat& heartbeat : view.heartbeats) {
+    if (heartbeat.session != us_) others.push_back(heartbeat);
   }
   watch_.saw(others, view.asked, view.answered);
   std::vector<SessionId> living{us_};
@@ -70,9 +70,9 @@ std::optional<OwnershipChange> Membership::even_out(const ClusterView& view,
                                                     bool may_give) const {
   if (!has_more_to_give_ && view.answered < changed_at_ + kGiveAfter) return std::nullopt;
   const Partitions given = may_give ? to_give(us_, trackers, shares) : Partitions{};
-  std::vector<SessionBeat> silent;
+  std::vector<SessionHeartbeat> silent;
   if (view.answered >= changed_at_ + kGiveAfter + turn(us_, trackers)) {
-    silent = watch_.silent_beats();
+    silent = watch_.silent_heartbeats();
   }
   if (given.none() && silent.empty()) return std::nullopt;
   return OwnershipChange{.wanted = owned_ & ~given, .silent = std::move(silent)};
@@ -94,9 +94,10 @@ ClusterMove Membership::saw(const ClusterView& view, bool may_give,
 // A session with a commit has read its store before.
 void Membership::note_workers(const ClusterView& view, bool has_unowned) {
   const bool all_work =
-      !has_unowned && std::all_of(view.beats.begin(), view.beats.end(), [&](const auto& beat) {
-        return beat.session == us_ || beat.lane == kBeatLane || beat.batch > 0 ||
-               watch_.is_silent(beat.session);
+      !has_unowned &&
+      std::all_of(view.heartbeats.begin(), view.heartbeats.end(), [&](const auto& heartbeat) {
+        return heartbeat.session == us_ || heartbeat.connection == kHeartbeatConnection ||
+               heartbeat.batch > 0 || watch_.is_silent(heartbeat.session);
       });
   if (!all_work) return all_work_since_.reset();
   if (!all_work_since_) all_work_since_ = view.answered;
@@ -138,7 +139,7 @@ ClusterMove Membership::decide(const ClusterView& view, bool may_give,
     // previous portion.
     if (has_more_to_give_ && unowned_for < kUnsettledMax) return move;
     const Partitions taken = to_take(us_, trackers, shares, unowned_for);
-    if (taken.any()) move.change = {.wanted = owned_ | taken, .silent = watch_.silent_beats()};
+    if (taken.any()) move.change = {.wanted = owned_ | taken, .silent = watch_.silent_heartbeats()};
     return move;
   }
   unowned_since_.reset();

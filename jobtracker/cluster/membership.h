@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "jobtracker/cluster/assignment.h"
-#include "jobtracker/store/beat_watch.h"
 #include "jobtracker/store/cluster_view.h"
+#include "jobtracker/store/heartbeat_watch.h"
 #include "jobtracker/store/partitions.h"
 #include "shared/base/log.h"
 #include "shared/base/sizes.h"
@@ -16,7 +16,7 @@ namespace carillon::jobtracker {
 // first.
 struct OwnershipChange {
   Partitions wanted{};
-  std::vector<SessionBeat> silent{};
+  std::vector<SessionHeartbeat> silent{};
 };
 
 // Notice time between announcing a rebalance and giving up the partitions. Longer than the others
@@ -43,7 +43,7 @@ struct ClusterMove {
 // some away.
 //
 // - A session is alive unless it is silent: its heartbeat has not changed within the time of
-//   BeatWatch.
+//   HeartbeatWatch.
 // - If a partition has no live owner, this job tracker takes its share of an even division
 //   immediately and fences silent sessions. It takes the shares of others later if they do not.
 // - Otherwise, when nothing has changed for two seconds, it gives up half of what it owns more than
@@ -61,7 +61,7 @@ struct ClusterMove {
 // Thread: the loop. Pure: observations in, decisions out.
 class Membership {
  public:
-  // `silence`: see BeatWatch.
+  // `silence`: see HeartbeatWatch.
   explicit Membership(const Logger& log, Duration silence = kSilence,
                       std::size_t portion = kPortion)
       : log_(log), watch_(silence), portion_(portion) {}
@@ -99,7 +99,7 @@ class Membership {
   const Logger& log_;
   SessionId us_{};
   Partitions owned_{};
-  BeatWatch watch_;
+  HeartbeatWatch watch_;
   const std::size_t portion_;
   std::optional<Leaving> leaving_{};
   bool has_more_to_give_ = false;  // the last change was a portion

@@ -43,9 +43,10 @@ std::string in_quarantine(int lost) {
 }  // namespace
 
 Completion::Completion(Catalog& catalog, GroupMaker& groups, ExecutingTable& executing,
-                       Workers& workers, Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback,
-                       AlarmSink& alarms, RunTally& tally, WorkerLink& link, RunStopper& stopper,
-                       IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log)
+                       Workers& workers, Batcher& batcher, RunCompletionHandler& run_end,
+                       FeedbackSink& feedback, AlarmSink& alarms, RunTally& tally, WorkerLink& link,
+                       RunStopper& stopper, IdSource& ids, SchedulingClock& clock, Random& random,
+                       const Logger& log)
     : catalog_(catalog),
       groups_(groups),
       executing_(executing),
@@ -97,12 +98,12 @@ void Completion::give_back(Worker& worker, const wire::GiveBack& message) {
     if (!is_current) {
       confirmed_[worker.session].push_back(id);
     } else if (entry->phase == Phase::kSent) {
-      take_back(id.job_id, false);
+      reclaim(id.job_id, false);
     }
   }
 }
 
-void Completion::take_back(JobId id, bool lost) {
+void Completion::reclaim(JobId id, bool lost) {
   Executing* entry = executing_.find(id);
   if (entry == nullptr || entry->phase == Phase::kEnding || entry->phase == Phase::kClaiming)
     return;
@@ -156,7 +157,7 @@ void Completion::cancel_unsent(JobId id) {
                   "only a claimed job that was not sent can be returned");
   entry->row.cancelled = true;
   if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
-  take_back(id, false);
+  reclaim(id, false);
 }
 
 LogEntry Completion::log_of(const Executing& entry, LogState state) const {
@@ -248,7 +249,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (event == JobEvent::kLose || event == JobEvent::kGiveBack) {
     const WallTime now = clock_.now();
     const Duration early = due_time(*again) - now;
-    if (early > kHandedOutEarlyMax) set_back(*again, early, now);
+    if (early > kHandedOutEarlyMax) clock_moved_back(*again, early, now);
   }
   if (again) {
     again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
@@ -260,8 +261,9 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (log && log->attempt > 0)
     ending.job.lost = log->state == LogState::kLost ? lost_once_more(job) : 0;
   ending.ended = log ? log->ended_at : clock_.now();
-  SetOff children;
-  if (event == JobEvent::kSucceed && !entry.row.cancelled) children = run_end_.set_off(job);
+  TriggeredChildren children;
+  if (event == JobEvent::kSucceed && !entry.row.cancelled)
+    children = run_end_.trigger_children(job);
   if (!children.note.empty()) {
     log->message = children.note + (log->message.empty() ? "" : "; ") + log->message;
   }
@@ -297,7 +299,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   const WaitingJob& job = ending.job;
   auto& end = std::get<End>(operations.front());
   const bool is_done = refused == nullptr && outcomes.front().kind == OutcomeKind::kDone;
-  run_end_.was_set_off(std::move(end.children), is_done);
+  run_end_.children_were_stored(std::move(end.children), is_done);
   if (end.log) alarms_.settled(*end.log);
   if (refused != nullptr) {
     log_.error("cannot store the end of a job", "job", job.id.value, "task", job.task_id, "error",

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "jobtracker/state/alarm_sink.h"
+#include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/id_source.h"
-#include "jobtracker/state/run_end.h"
+#include "jobtracker/state/run_completion_handler.h"
 #include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/run_tally.h"
 #include "jobtracker/state/scheduling_clock.h"
-#include "jobtracker/state/take_back.h"
 #include "jobtracker/state/worker_link.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/random.h"
@@ -35,8 +35,8 @@ namespace carillon::jobtracker {
 // attempt is the current one.
 //
 // A lost run runs again, with a limit: after too many losses in a row, a one-shot job goes into
-// quarantine in the same transaction, a definition afterwards through RunEnd::runs_again(). Any
-// other end of an attempt resets the count.
+// quarantine in the same transaction, a definition afterwards through
+// RunCompletionHandler::runs_again(). Any other end of an attempt resets the count.
 //
 // A failure without a further retry raises an alarm, and so does a quarantine.
 //
@@ -44,17 +44,17 @@ namespace carillon::jobtracker {
 // nothing. A lost run may still be executing; when its job has ended, it gets a stop request.
 //
 // Thread: the loop.
-class Completion final : public TakeBack {
+class Completion final : public AttemptReclaimer {
  public:
   Completion(Catalog& catalog, GroupMaker& groups, ExecutingTable& executing, Workers& workers,
-             Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms,
-             RunTally& tally, WorkerLink& link, RunStopper& stopper, IdSource& ids,
-             SchedulingClock& clock, Random& random, const Logger& log);
+             Batcher& batcher, RunCompletionHandler& run_end, FeedbackSink& feedback,
+             AlarmSink& alarms, RunTally& tally, WorkerLink& link, RunStopper& stopper,
+             IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
 
-  void take_back(JobId id, bool lost) override;
+  void reclaim(JobId id, bool lost) override;
   void cancel_unsent(JobId id) override;
 
   // At the end of a turn: sends confirmations of committed ends.
@@ -91,7 +91,7 @@ class Completion final : public TakeBack {
   ExecutingTable& executing_;
   Workers& workers_;
   Batcher& batcher_;
-  RunEnd& run_end_;
+  RunCompletionHandler& run_end_;
   FeedbackSink& feedback_;
   AlarmSink& alarms_;
   RunTally& tally_;

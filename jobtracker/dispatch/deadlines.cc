@@ -13,15 +13,15 @@ constexpr Duration kAgain = std::chrono::seconds{1};
 
 Deadlines::Deadlines(DeadlinesConfig config, Catalog& catalog, ExecutingTable& executing,
                      Batcher& batcher, Questions& questions, SchedulingClock& clock,
-                     Executor& executor, Gate& gate, const Logger& log)
+                     TaskRunner& task_runner, AdmissionPolicy& admission, const Logger& log)
     : config_(config),
       catalog_(catalog),
       executing_(executing),
       batcher_(batcher),
       questions_(questions),
       clock_(clock),
-      executor_(executor),
-      gate_(gate),
+      task_runner_(task_runner),
+      admission_(admission),
       log_(log) {}
 
 void Deadlines::open_group(GroupId group) {
@@ -38,7 +38,7 @@ void Deadlines::offer(const WaitingJob& job, const wire::SpecGlance& glance) {
 std::optional<WallTime> Deadlines::end_of(const WaitingJob& job,
                                           const wire::SpecGlance& glance) const {
   if (was_tried(job)) return std::nullopt;
-  if (gate_.is_missed(job)) return job.trigger_time;
+  if (admission_.is_missed(job)) return job.trigger_time;
   if (glance.start_deadline <= Duration{}) return std::nullopt;
   return job.trigger_time + glance.start_deadline;
 }
@@ -72,7 +72,7 @@ void Deadlines::drop(JobId id) {
 }
 
 void Deadlines::clock_was_set() {
-  if (timer_ != 0) executor_.cancel(std::exchange(timer_, 0));
+  if (timer_ != 0) task_runner_.cancel(std::exchange(timer_, 0));
   set_timer();
 }
 
@@ -80,9 +80,9 @@ void Deadlines::set_timer() {
   if (order_.empty() || looked_up_.size() >= kLookedUpMax) return;  // The answers call it again.
   const WallTime at = order_.begin()->first;
   if (timer_ != 0 && timer_at_ <= at) return;
-  if (timer_ != 0) executor_.cancel(timer_);
+  if (timer_ != 0) task_runner_.cancel(timer_);
   timer_at_ = at;
-  timer_ = executor_.post_at(clock_.steady_at(at), [this] {
+  timer_ = task_runner_.post_at(clock_.steady_at(at), [this] {
     timer_ = 0;
     look_at_due();
   });
@@ -120,7 +120,7 @@ void Deadlines::take_found(JobId id, const Place& place, Result<ReadAnswer> answ
   const auto end = glance ? end_of(*found.waiting, *glance) : std::nullopt;
   if (!end) return;
   if (*end > now) return keep(id, {.at = *end, .group = place.group});
-  if (!gate_.expire(std::move(*found.waiting)))
+  if (!admission_.expire(std::move(*found.waiting)))
     keep(id, {.at = now + kAgain, .group = place.group});
 }
 
@@ -145,7 +145,7 @@ void Deadlines::go_through() {
       const bool has_more = take_page(question, std::get<JobsAnswer>(answer.value()).jobs);
       wait = has_more ? config_.pause : Duration{};
     }
-    executor_.post_at(clock_.steady_now() + wait, [this] {
+    task_runner_.post_at(clock_.steady_now() + wait, [this] {
       is_going_through_ = false;
       go_through();
       refill_if_low();

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/state/admission_policy.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
-#include "jobtracker/state/gate.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/sizes.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon::jobtracker {
 
@@ -39,8 +39,8 @@ struct DeadlinesConfig {
 class Deadlines {
  public:
   Deadlines(DeadlinesConfig config, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
-            Questions& questions, SchedulingClock& clock, Executor& executor, Gate& gate,
-            const Logger& log);
+            Questions& questions, SchedulingClock& clock, TaskRunner& task_runner,
+            AdmissionPolicy& admission, const Logger& log);
 
   void open_group(GroupId group);
   // A row in its group's table.
@@ -82,8 +82,8 @@ class Deadlines {
   Batcher& batcher_;
   Questions& questions_;
   SchedulingClock& clock_;
-  Executor& executor_;
-  Gate& gate_;
+  TaskRunner& task_runner_;
+  AdmissionPolicy& admission_;
   const Logger& log_;
   std::set<std::pair<WallTime, JobId>> order_;
   std::unordered_map<JobId, Place> places_;

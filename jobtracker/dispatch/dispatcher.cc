@@ -20,44 +20,45 @@ constexpr std::int64_t kRowsAhead = 500;
 
 Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& catalog,
                        ExecutingTable& executing, Workers& workers, Batcher& batcher,
-                       Questions& questions, SchedulingClock& clock, Executor& executor, Gate& gate,
-                       TakeBack& ends, WorkerLink& link, const Logger& log)
+                       Questions& questions, SchedulingClock& clock, TaskRunner& task_runner,
+                       AdmissionPolicy& admission, AttemptReclaimer& ends, WorkerLink& link,
+                       const Logger& log)
     : config_(config),
       catalog_(catalog),
       executing_(executing),
       workers_(workers),
       batcher_(batcher),
       clock_(clock),
-      executor_(executor),
-      gate_(gate),
+      task_runner_(task_runner),
+      admission_(admission),
       ends_(ends),
       log_(log),
-      deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, executor, gate,
-                 log),
+      deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, task_runner,
+                 admission, log),
       isolation_(config.isolation, workers, executing, clock, log),
       hand_outs_({.bytes_max = config.handout_bytes_max,
                   .wait_max = std::max(
                       {config.claim_ahead, config.push_claim_ahead, config.pause_claim_ahead})},
-                 session, catalog, executing, workers, clock, executor, ends, link, log) {}
+                 session, catalog, executing, workers, clock, task_runner, ends, link, log) {}
 
 void Dispatcher::open_group(GroupId group) {
-  lanes_.try_emplace(group);
+  queues_.try_emplace(group);
   deadlines_.open_group(group);
 }
 
 void Dispatcher::offer(WaitingJob job) {
   if (held_.count(job.id) != 0 || executing_.find(job.id) != nullptr) return;
-  const auto found = lanes_.find(job.group);
-  CARILLON_ASSERT(found != lanes_.end(), "a group is opened before its first job");
+  const auto found = queues_.find(job.group);
+  CARILLON_ASSERT(found != queues_.end(), "a group is opened before its first job");
   touch(job.group);
   const WallTime now = clock_.now();
   const auto glance = catalog_.glance(job);
   if (glance) deadlines_.offer(job, *glance);
-  Lane* last = nullptr;
-  for (auto& [kinds, lane] : found->second) {
+  DispatchQueue* last = nullptr;
+  for (auto& [kinds, queue] : found->second) {
     if (!is_for(kinds, glance)) continue;
     if (last != nullptr) last->preload.offer(job, now);
-    last = &lane;
+    last = &queue;
   }
   if (last == nullptr) return say_if_nobody_accepts(job);
   last->preload.offer(std::move(job), now);
@@ -65,21 +66,21 @@ void Dispatcher::offer(WaitingJob job) {
 
 void Dispatcher::forget(GroupId group, JobId id) {
   deadlines_.forget(id);
-  const auto found = lanes_.find(group);
-  if (found == lanes_.end()) return;
-  for (auto& [kinds, lane] : found->second) lane.preload.forget(id);
+  const auto found = queues_.find(group);
+  if (found == queues_.end()) return;
+  for (auto& [kinds, queue] : found->second) queue.preload.forget(id);
 }
 
 void Dispatcher::forget_definition(GroupId group, DefinitionId id) {
-  const auto found = lanes_.find(group);
-  if (found == lanes_.end()) return;
-  for (auto& [kinds, lane] : found->second) lane.preload.forget_definition(id);
+  const auto found = queues_.find(group);
+  if (found == queues_.end()) return;
+  for (auto& [kinds, queue] : found->second) queue.preload.forget_definition(id);
 }
 
 void Dispatcher::forget_fires(GroupId group, DefinitionId id) {
-  const auto found = lanes_.find(group);
-  if (found == lanes_.end()) return;
-  for (auto& [kinds, lane] : found->second) lane.preload.forget_fires(id);
+  const auto found = queues_.find(group);
+  if (found == queues_.end()) return;
+  for (auto& [kinds, queue] : found->second) queue.preload.forget_fires(id);
 }
 
 void Dispatcher::hold(GroupId group, JobId id) {
@@ -94,21 +95,21 @@ void Dispatcher::release(JobId id) {
 }
 
 void Dispatcher::reload(GroupId group) {
-  for (auto& [kinds, lane] : lanes_.at(group)) {
-    drop_timer(lane);
-    lane = new_lane(clock_.now());
+  for (auto& [kinds, queue] : queues_.at(group)) {
+    drop_timer(queue);
+    queue = new_queue(clock_.now());
   }
   touch(group);
 }
 
 void Dispatcher::reload_all() {
-  for (const auto& [group, lanes] : lanes_) reload(group);
+  for (const auto& [group, queues] : queues_) reload(group);
   deadlines_.clock_was_set();
 }
 
 void Dispatcher::expect_pause(bool expects) {
   if (std::exchange(expects_pause_, expects) == expects) return;
-  for (const auto& [group, lanes] : lanes_) touch(group);
+  for (const auto& [group, queues] : queues_) touch(group);
 }
 
 void Dispatcher::pump() {
@@ -126,30 +127,30 @@ void Dispatcher::pump() {
   if (!touched.empty()) began_with_ = begin != touched.end() ? *begin : *touched.begin();
 }
 
-Dispatcher::Lane Dispatcher::new_lane(WallTime now) {
+Dispatcher::DispatchQueue Dispatcher::new_queue(WallTime now) {
   return {.preload = Preload(config_.preload, now), .generation = ++last_generation_};
 }
 
 // One dispatch queue for each set of kinds that task trackers of the group accept. Jobs due by
 // `now` are read as due, later ones as upcoming: a later time for a new dispatch queue would skip
 // jobs that become due in between.
-void Dispatcher::match_lanes(GroupId group, Lanes& lanes, WallTime now) {
+void Dispatcher::match_queues(GroupId group, DispatchQueues& queues, WallTime now) {
   const std::vector<RunKinds> wanted = workers_.kinds(group);
   const bool is_same =
-      std::equal(wanted.begin(), wanted.end(), lanes.begin(), lanes.end(),
-                 [](RunKinds kinds, const auto& lane) { return kinds == lane.first; });
+      std::equal(wanted.begin(), wanted.end(), queues.begin(), queues.end(),
+                 [](RunKinds kinds, const auto& queue) { return kinds == queue.first; });
   if (is_same) return;
-  for (auto lane = lanes.begin(); lane != lanes.end();) {
-    if (std::find(wanted.begin(), wanted.end(), lane->first) != wanted.end()) {
-      ++lane;
+  for (auto queue = queues.begin(); queue != queues.end();) {
+    if (std::find(wanted.begin(), wanted.end(), queue->first) != wanted.end()) {
+      ++queue;
     } else {
-      drop_timer(lane->second);
-      suspect_waits_.erase({group, lane->first});
-      lane = lanes.erase(lane);
+      drop_timer(queue->second);
+      suspect_waits_.erase({group, queue->first});
+      queue = queues.erase(queue);
     }
   }
   for (const RunKinds kinds : wanted) {
-    if (!lanes.contains(kinds)) lanes.emplace(kinds, new_lane(now));
+    if (!queues.contains(kinds)) queues.emplace(kinds, new_queue(now));
   }
   const auto said = said_nobody_accepts_.lower_bound({group, RunKind{}});
   const auto end = said_nobody_accepts_.lower_bound({GroupId{group.value + 1}, RunKind{}});
@@ -158,35 +159,35 @@ void Dispatcher::match_lanes(GroupId group, Lanes& lanes, WallTime now) {
 
 // Task trackers that accept the fewest kinds are served first: the others can run the rest.
 void Dispatcher::pump_group(GroupId group, WallTime now) {
-  const auto found = lanes_.find(group);
-  if (found == lanes_.end()) return;
-  Lanes& lanes = found->second;
-  match_lanes(group, lanes, now);
-  for (auto& [kinds, lane] : lanes) {
-    lane.preload.advance(now);
-    refill(group, kinds, lane, now);
+  const auto found = queues_.find(group);
+  if (found == queues_.end()) return;
+  DispatchQueues& queues = found->second;
+  match_queues(group, queues, now);
+  for (auto& [kinds, queue] : queues) {
+    queue.preload.advance(now);
+    refill(group, kinds, queue, now);
     suspect_waits_.erase({group, kinds});
-    while (lane.preload.has_due()) {
-      Worker* worker = taker_of(lane.preload.best(), group, kinds, 1);
+    while (queue.preload.has_due()) {
+      Worker* worker = taker_of(queue.preload.best(), group, kinds, 1);
       if (worker == nullptr) break;
-      WaitingJob job = lane.preload.take_best();
-      drop_from_others(lanes, lane, job.id);
-      if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
+      WaitingJob job = queue.preload.take_best();
+      drop_from_others(queues, queue, job.id);
+      if (admission_.admit(job, now)) claim(std::move(job), *worker, now);
     }
     // Claims ahead while a thread stays free for earlier jobs, and memory has all due jobs.
-    while (lane.preload.is_due_complete(now) && !lane.preload.has_due() &&
-           lane.preload.soonest() != nullptr &&
-           due_time(*lane.preload.soonest()) <= now + claim_ahead(kinds)) {
-      Worker* worker = taker_of(*lane.preload.soonest(), group, kinds, 2);
+    while (queue.preload.is_due_complete(now) && !queue.preload.has_due() &&
+           queue.preload.soonest() != nullptr &&
+           due_time(*queue.preload.soonest()) <= now + claim_ahead(kinds)) {
+      Worker* worker = taker_of(*queue.preload.soonest(), group, kinds, 2);
       if (worker == nullptr) break;
-      WaitingJob job = lane.preload.take_soonest();
-      drop_from_others(lanes, lane, job.id);
-      if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
+      WaitingJob job = queue.preload.take_soonest();
+      drop_from_others(queues, queue, job.id);
+      if (admission_.admit(job, now)) claim(std::move(job), *worker, now);
     }
-    if (lane.preload.has_due() && catalog_.is_suspect(lane.preload.best()))
+    if (queue.preload.has_due() && catalog_.is_suspect(queue.preload.best()))
       suspect_waits_.insert({group, kinds});
-    refill(group, kinds, lane, now);
-    set_timer(group, kinds, lane);
+    refill(group, kinds, queue, now);
+    set_timer(group, kinds, queue);
   }
 }
 
@@ -215,7 +216,7 @@ Worker* Dispatcher::taker_of(const WaitingJob& job, GroupId group, RunKinds kind
 
 void Dispatcher::touch_later(GroupId group) {
   if (!to_touch_.insert(group).second) return;
-  executor_.post_at(clock_.steady_now() + config_.retry_after, [this, group] {
+  task_runner_.post_at(clock_.steady_now() + config_.retry_after, [this, group] {
     to_touch_.erase(group);
     touch(group);
   });
@@ -237,41 +238,41 @@ void Dispatcher::say_if_nobody_accepts(const WaitingJob& job) {
             wire::word_of(glance->kind, wire::kRunWords), "task", job.task_id);
 }
 
-void Dispatcher::drop_from_others(Lanes& lanes, const Lane& taker, JobId id) {
-  for (auto& [kinds, lane] : lanes) {
-    if (&lane != &taker) lane.preload.forget(id);
+void Dispatcher::drop_from_others(DispatchQueues& queues, const DispatchQueue& taker, JobId id) {
+  for (auto& [kinds, queue] : queues) {
+    if (&queue != &taker) queue.preload.forget(id);
   }
 }
 
-Dispatcher::Lane* Dispatcher::lane_of(const Asked& asked) {
-  Lanes& lanes = lanes_.at(asked.group);
-  const auto found = lanes.find(asked.kinds);
-  if (found == lanes.end() || found->second.generation != asked.generation) return nullptr;
+Dispatcher::DispatchQueue* Dispatcher::queue_of(const Asked& asked) {
+  DispatchQueues& queues = queues_.at(asked.group);
+  const auto found = queues.find(asked.kinds);
+  if (found == queues.end() || found->second.generation != asked.generation) return nullptr;
   return &found->second;
 }
 
-void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now) {
-  Asked asked{.group = group, .kinds = kinds, .generation = lane.generation};
+void Dispatcher::refill(GroupId group, RunKinds kinds, DispatchQueue& queue, WallTime now) {
+  Asked asked{.group = group, .kinds = kinds, .generation = queue.generation};
   asked.limit = std::min(
-      {config_.refill, lane.rows_at_once, static_cast<std::int64_t>(lane.preload.capacity())});
+      {config_.refill, queue.rows_at_once, static_cast<std::int64_t>(queue.preload.capacity())});
   const auto ask = [this](Read question, const Asked& by) {
     batcher_.ask(std::move(question), [this, by](Result<ReadAnswer> answer) {
       if (by.is_ahead) reads_ahead_ = false;
       answer.ok() ? take_rows(by, std::move(answer)) : read_failed(by, answer.error());
     });
   };
-  if (lane.preload.needs_due_refill()) {
+  if (queue.preload.needs_due_refill()) {
     asked.due = true;
-    ask(ReadDue{.group = group, .now = now, .after = lane.preload.ask_due(), .limit = asked.limit},
+    ask(ReadDue{.group = group, .now = now, .after = queue.preload.ask_due(), .limit = asked.limit},
         asked);
   }
-  if (lane.preload.needs_upcoming_refill()) {
+  if (queue.preload.needs_upcoming_refill()) {
     asked.due = false;
     // A dispatch queue without jobs would not be woken before its next read.
     asked.is_ahead =
-        lane.preload.next_due_time().has_value() && lane.preload.is_filled_until(now + kSoon);
+        queue.preload.next_due_time().has_value() && queue.preload.is_filled_until(now + kSoon);
     if (asked.is_ahead && !may_read_ahead(group, asked)) return;
-    const auto [time, id] = lane.preload.ask_upcoming();
+    const auto [time, id] = queue.preload.ask_upcoming();
     ask(ReadUpcoming{.group = group,
                      .after_time = time,
                      .after_id = id,
@@ -294,8 +295,8 @@ bool Dispatcher::may_read_ahead(GroupId group, Asked& asked) {
 }
 
 void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
-  Lane* lane = lane_of(asked);
-  if (lane == nullptr) return;
+  DispatchQueue* queue = queue_of(asked);
+  if (queue == nullptr) return;
   touch(asked.group);
   auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
   const bool is_all = static_cast<std::int64_t>(jobs.size()) < asked.limit;
@@ -305,7 +306,7 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
     std::int64_t bytes = 0;
     for (const WaitingJob& job : jobs) bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
     // After a start, reads are small first and then grow, because claims wait for reads.
-    lane->rows_at_once = std::min(
+    queue->rows_at_once = std::min(
         std::clamp<std::int64_t>(config_.refill_bytes * asked.limit / bytes, 8, config_.refill),
         kRefillGrowth * asked.limit);
     due_through = hand_out_key(jobs.back());
@@ -320,19 +321,19 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
     return true;
   });
   if (asked.due) {
-    lane->preload.due_loaded(std::move(jobs), due_through, clock_.now());
+    queue->preload.due_loaded(std::move(jobs), due_through, clock_.now());
   } else {
-    lane->preload.upcoming_loaded(std::move(jobs), upcoming_through, clock_.now());
+    queue->preload.upcoming_loaded(std::move(jobs), upcoming_through, clock_.now());
   }
 }
 
 void Dispatcher::read_failed(const Asked& asked, const Error& error) {
   log_.error("cannot read waiting jobs; retrying", "group", asked.group.value, "error",
              error.message);
-  executor_.post_at(clock_.steady_now() + config_.retry_after, [this, asked] {
-    Lane* lane = lane_of(asked);
-    if (lane == nullptr) return;
-    asked.due ? lane->preload.due_failed() : lane->preload.upcoming_failed();
+  task_runner_.post_at(clock_.steady_now() + config_.retry_after, [this, asked] {
+    DispatchQueue* queue = queue_of(asked);
+    if (queue == nullptr) return;
+    asked.due ? queue->preload.due_failed() : queue->preload.upcoming_failed();
     touch(asked.group);
   });
 }
@@ -366,13 +367,13 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
   if (outcome.kind != OutcomeKind::kDone) {
     // It was cancelled, suspended or voided since it was read.
     give_up(*entry);
-    gate_.was_not_claimed(claim.to.job);
+    admission_.was_not_claimed(claim.to.job);
     if (refused == nullptr) return;
     // The row still exists, and the job must run.
     log_.error("the store rejected a claim; retrying", "job", id.value, "error", refused->message);
     claim.to.job.attempt -= 1;
-    executor_.post_at(clock_.steady_now() + config_.retry_after,
-                      [this, job = std::move(claim.to.job)] { offer(job); });
+    task_runner_.post_at(clock_.steady_now() + config_.retry_after,
+                         [this, job = std::move(claim.to.job)] { offer(job); });
     return;
   }
   hand_outs_.add(*entry);
@@ -385,7 +386,7 @@ void Dispatcher::go_on(Executing& entry) {
   const bool is_near = due_time(job) <= clock_.now() + config_.push_claim_ahead;
   const bool may_go_on =
       worker != nullptr && worker->credit() > 0 && is_near && may_begin_until(entry);
-  if (!may_go_on) return ends_.take_back(job.id, false);
+  if (!may_go_on) return ends_.reclaim(job.id, false);
   ++worker->reserved;
   hand_outs_.add(entry);
 }
@@ -408,16 +409,16 @@ void Dispatcher::give_up(Executing& entry) {
 // It has not been offered, and must not pass jobs that have waited longer.
 std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
   const WallTime now = clock_.now();
-  const auto found = lanes_.find(job.group);
+  const auto found = queues_.find(job.group);
   // A job with an earlier due time may be too late to run at all.
-  if (job.kind != ScheduleKind::kNow || due_time(job) > now || found == lanes_.end() ||
+  if (job.kind != ScheduleKind::kNow || due_time(job) > now || found == queues_.end() ||
       touched_.contains(job.group))
     return {};
   const auto glance = catalog_.glance(job);
   Worker* worker = nullptr;
-  for (auto& [kinds, lane] : found->second) {
-    lane.preload.advance(now);
-    if (lane.preload.has_due() || !lane.preload.is_due_complete(now)) return {};
+  for (auto& [kinds, queue] : found->second) {
+    queue.preload.advance(now);
+    if (queue.preload.has_due() || !queue.preload.is_due_complete(now)) return {};
     if (worker == nullptr && is_for(kinds, glance)) worker = taker_of(job, job.group, kinds, 1);
   }
   if (worker == nullptr) return {};
@@ -438,51 +439,51 @@ Duration Dispatcher::claim_ahead(RunKinds kinds) const {
                         : config_.claim_ahead;
 }
 
-void Dispatcher::set_timer(GroupId group, RunKinds kinds, Lane& lane) {
-  const auto next = lane.preload.next_due_time();
+void Dispatcher::set_timer(GroupId group, RunKinds kinds, DispatchQueue& queue) {
+  const auto next = queue.preload.next_due_time();
   if (!next) return;
   // Wakes at two times: to claim ahead, and at the due time, if no thread was free.
   const WallTime now = clock_.now();
   const WallTime ahead = *next - claim_ahead(kinds);
   const WallTime at = ahead > now ? ahead : *next;
-  if (lane.timer != 0 && lane.timer_at <= at && lane.timer_at > now) return;
-  if (lane.timer != 0) executor_.cancel(lane.timer);
-  lane.timer_at = at;
-  lane.timer = executor_.post_at(clock_.steady_at(at), [this, group, &lane] {
-    lane.timer = 0;
+  if (queue.timer != 0 && queue.timer_at <= at && queue.timer_at > now) return;
+  if (queue.timer != 0) task_runner_.cancel(queue.timer);
+  queue.timer_at = at;
+  queue.timer = task_runner_.post_at(clock_.steady_at(at), [this, group, &queue] {
+    queue.timer = 0;
     touch(group);
   });
 }
 
 // Its callback must not find another dispatch queue in its place.
-void Dispatcher::drop_timer(Lane& lane) {
-  if (lane.timer != 0) executor_.cancel(std::exchange(lane.timer, 0));
+void Dispatcher::drop_timer(DispatchQueue& queue) {
+  if (queue.timer != 0) task_runner_.cancel(std::exchange(queue.timer, 0));
 }
 
 std::size_t Dispatcher::jobs_in_memory() const {
   std::size_t all = 0;
-  for (const auto& [group, lanes] : lanes_) {
-    for (const auto& [kinds, lane] : lanes)
-      all += lane.preload.due_size() + lane.preload.upcoming_size();
+  for (const auto& [group, queues] : queues_) {
+    for (const auto& [kinds, queue] : queues)
+      all += queue.preload.due_size() + queue.preload.upcoming_size();
   }
   return all;
 }
 
 Sizes Dispatcher::sizes() const {
-  std::size_t lanes = 0;
+  std::size_t queues = 0;
   Sizes preloads;  // summed over all dispatch queues
-  for (const auto& [group, of_group] : lanes_) {
-    lanes += of_group.size();
-    for (const auto& [kinds, lane] : of_group) {
-      const Sizes one = lane.preload.sizes();
+  for (const auto& [group, of_group] : queues_) {
+    queues += of_group.size();
+    for (const auto& [kinds, queue] : of_group) {
+      const Sizes one = queue.preload.sizes();
       if (preloads.empty()) preloads = Sizes(one.size());
       for (std::size_t i = 0; i < one.size(); ++i) {
         preloads[i] = {one[i].first, preloads[i].second + one[i].second};
       }
     }
   }
-  Sizes all{{"groups", lanes_.size()},
-            {"lanes", lanes},
+  Sizes all{{"groups", queues_.size()},
+            {"queues", queues},
             {"held", held_.size()},
             {"touched", touched_.size()},
             {"to_touch", to_touch_.size()},

@@ -9,15 +9,15 @@
 #include "jobtracker/dispatch/hand_outs.h"
 #include "jobtracker/dispatch/isolation.h"
 #include "jobtracker/dispatch/preload.h"
+#include "jobtracker/state/admission_policy.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
-#include "jobtracker/state/gate.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/sizes.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon::jobtracker {
 
@@ -65,8 +65,8 @@ class Dispatcher final : public JobSink {
  public:
   Dispatcher(DispatcherConfig config, SessionId session, Catalog& catalog,
              ExecutingTable& executing, Workers& workers, Batcher& batcher, Questions& questions,
-             SchedulingClock& clock, Executor& executor, Gate& gate, TakeBack& ends,
-             WorkerLink& link, const Logger& log);
+             SchedulingClock& clock, TaskRunner& task_runner, AdmissionPolicy& admission,
+             AttemptReclaimer& ends, WorkerLink& link, const Logger& log);
 
   // Starts to serve a group's table.
   void open_group(GroupId group);
@@ -114,7 +114,7 @@ class Dispatcher final : public JobSink {
   Sizes sizes() const;
 
  private:
-  struct Lane {
+  struct DispatchQueue {
     Preload preload;
     // Unique per dispatch queue; answers for an older one are ignored.
     std::uint64_t generation = 0;
@@ -122,7 +122,8 @@ class Dispatcher final : public JobSink {
     TimerId timer = 0;
     WallTime timer_at{};
   };
-  using Lanes = std::map<RunKinds, Lane>;  // of a group, by the kinds that its task trackers accept
+  using DispatchQueues =
+      std::map<RunKinds, DispatchQueue>;  // of a group, by the kinds that its task trackers accept
   // Which dispatch queue a read is for, and why.
   struct Asked {
     GroupId group{};
@@ -133,16 +134,16 @@ class Dispatcher final : public JobSink {
     std::int64_t limit = 0;
   };
 
-  Lane new_lane(WallTime now);
-  Lane* lane_of(const Asked& asked);
-  void match_lanes(GroupId group, Lanes& lanes, WallTime now);
+  DispatchQueue new_queue(WallTime now);
+  DispatchQueue* queue_of(const Asked& asked);
+  void match_queues(GroupId group, DispatchQueues& queues, WallTime now);
   void pump_group(GroupId group, WallTime now);
   void touch_later(GroupId group);
   Worker* taker_of(const WaitingJob& job, GroupId group, RunKinds kinds, std::int32_t credit_min);
   static bool is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance);
   void say_if_nobody_accepts(const WaitingJob& job);
-  void drop_from_others(Lanes& lanes, const Lane& taker, JobId id);
-  void refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now);
+  void drop_from_others(DispatchQueues& queues, const DispatchQueue& taker, JobId id);
+  void refill(GroupId group, RunKinds kinds, DispatchQueue& queue, WallTime now);
   bool may_read_ahead(GroupId group, Asked& asked);
   void take_rows(const Asked& asked, Result<ReadAnswer> answer);
   void read_failed(const Asked& asked, const Error& error);
@@ -151,8 +152,8 @@ class Dispatcher final : public JobSink {
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void give_up(Executing& entry);
   Duration claim_ahead(RunKinds kinds) const;
-  void set_timer(GroupId group, RunKinds kinds, Lane& lane);
-  void drop_timer(Lane& lane);
+  void set_timer(GroupId group, RunKinds kinds, DispatchQueue& queue);
+  void drop_timer(DispatchQueue& queue);
 
   DispatcherConfig config_;
   Catalog& catalog_;
@@ -160,14 +161,14 @@ class Dispatcher final : public JobSink {
   Workers& workers_;
   Batcher& batcher_;
   SchedulingClock& clock_;
-  Executor& executor_;
-  Gate& gate_;
-  TakeBack& ends_;
+  TaskRunner& task_runner_;
+  AdmissionPolicy& admission_;
+  AttemptReclaimer& ends_;
   const Logger& log_;
   Deadlines deadlines_;
   Isolation isolation_;
   HandOuts hand_outs_;
-  std::map<GroupId, Lanes> lanes_;
+  std::map<GroupId, DispatchQueues> queues_;
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each pending change of the row
   std::set<GroupId> touched_;

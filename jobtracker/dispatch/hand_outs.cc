@@ -15,14 +15,15 @@ constexpr Duration kLookAgain = std::chrono::milliseconds{
 
 HandOuts::HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog,
                    ExecutingTable& executing, Workers& workers, const SchedulingClock& clock,
-                   Executor& executor, TakeBack& ends, WorkerLink& link, const Logger& log)
+                   TaskRunner& task_runner, AttemptReclaimer& ends, WorkerLink& link,
+                   const Logger& log)
     : config_(config),
       session_(session),
       catalog_(catalog),
       executing_(executing),
       workers_(workers),
       clock_(clock),
-      executor_(executor),
+      task_runner_(task_runner),
       ends_(ends),
       link_(link),
       log_(log) {}
@@ -31,14 +32,14 @@ void HandOuts::add(Executing& entry) {
   entry.phase = Phase::kHeld;
   const WaitingJob& job = entry.row.job;
   // It has died or left.
-  if (workers_.find(entry.row.session) == nullptr) return ends_.take_back(job.id, false);
+  if (workers_.find(entry.row.session) == nullptr) return ends_.reclaim(job.id, false);
   if (may_go(job)) return make_ready(entry);
   make_ready_at(clock_.steady_at(due_time(job)), entry);
 }
 
 void HandOuts::make_ready_at(SteadyTime time, const Executing& entry) {
   const WaitingJob& job = entry.row.job;
-  executor_.post_at(time, [this, id = job.id, attempt = job.attempt] {
+  task_runner_.post_at(time, [this, id = job.id, attempt = job.attempt] {
     Executing* held = executing_.find(id, attempt);
     if (held != nullptr && held->phase == Phase::kHeld) make_ready(*held);
   });
@@ -159,14 +160,14 @@ void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now)
   if (link_.send(worker, wire::Message{std::move(message)})) return;
   log_.warn("cannot send a hand-out; its jobs are requeued", "node", worker.name, "jobs", count);
   worker.window = 0;  // until its next pull
-  for (const JobId id : jobs) ends_.take_back(id, false);
+  for (const JobId id : jobs) ends_.reclaim(id, false);
 }
 
 // A replacing definition has the fires that were not due at its submission. They belong to it,
 // unless it is rejected.
 bool HandOuts::is_made_anew(const WaitingJob& job) const {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
-  return definition != nullptr && definition->is_going && is_fire(job) &&
+  return definition != nullptr && definition->is_being_removed && is_fire(job) &&
          job.trigger_time >= definition->going_since;
 }
 

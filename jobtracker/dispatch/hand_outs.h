@@ -4,13 +4,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/scheduling_clock.h"
-#include "jobtracker/state/take_back.h"
 #include "jobtracker/state/worker_link.h"
 #include "jobtracker/state/workers.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
@@ -32,8 +32,8 @@ struct HandOutsConfig {
 class HandOuts {
  public:
   HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog, ExecutingTable& executing,
-           Workers& workers, const SchedulingClock& clock, Executor& executor, TakeBack& ends,
-           WorkerLink& link, const Logger& log);
+           Workers& workers, const SchedulingClock& clock, TaskRunner& task_runner,
+           AttemptReclaimer& ends, WorkerLink& link, const Logger& log);
 
   // The claim is on disk.
   void add(Executing& entry);
@@ -64,8 +64,8 @@ class HandOuts {
   ExecutingTable& executing_;
   Workers& workers_;
   const SchedulingClock& clock_;
-  Executor& executor_;
-  TakeBack& ends_;
+  TaskRunner& task_runner_;
+  AttemptReclaimer& ends_;
   WorkerLink& link_;
   const Logger& log_;
   std::unordered_map<SessionId, std::vector<JobId>> ready_;  // jobs to send in this turn

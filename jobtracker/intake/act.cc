@@ -64,9 +64,9 @@ Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
 }  // namespace
 
 ActIntake::ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-                     Workers& workers, Definitions& definitions, TakeBack& ends, Batcher& batcher,
-                     JobSink& sink, FeedbackSink& feedback, ClientLink& clients, RunStops& stops,
-                     IdSource& ids, SchedulingClock& clock)
+                     Workers& workers, Definitions& definitions, AttemptReclaimer& ends,
+                     Batcher& batcher, JobSink& sink, FeedbackSink& feedback, ClientLink& clients,
+                     RunStops& stops, IdSource& ids, SchedulingClock& clock)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
@@ -359,7 +359,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         change.to->lost = 0;
         change.to->not_before = now;  // It has run: no deadline applies.
       } else if (!was_tried(job) && due_time(job) > now) {
-        set_back(*change.to, due_time(job) - now, now);
+        clock_moved_back(*change.to, due_time(job) - now, now);
       }
       change.to->delayed = due_time(*change.to) > definitions_.horizon_end();
       break;

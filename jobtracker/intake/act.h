@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jobtracker/intake/run_stops.h"
+#include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
@@ -15,7 +16,6 @@
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
-#include "jobtracker/state/take_back.h"
 #include "jobtracker/store/batcher.h"
 
 namespace carillon::jobtracker {
@@ -52,7 +52,7 @@ namespace carillon::jobtracker {
 class ActIntake {
  public:
   ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-            Workers& workers, Definitions& definitions, TakeBack& ends, Batcher& batcher,
+            Workers& workers, Definitions& definitions, AttemptReclaimer& ends, Batcher& batcher,
             JobSink& sink, FeedbackSink& feedback, ClientLink& clients, RunStops& stops,
             IdSource& ids, SchedulingClock& clock);
 
@@ -107,7 +107,7 @@ class ActIntake {
   ExecutingTable& executing_;
   Workers& workers_;
   Definitions& definitions_;
-  TakeBack& ends_;
+  AttemptReclaimer& ends_;
   Batcher& batcher_;
   JobSink& sink_;
   FeedbackSink& feedback_;

@@ -22,8 +22,7 @@ std::string what_ends(const std::string& name, std::size_t sent, std::size_t ret
   }
   if (retries == 0) return text;
   if (!text.empty()) text += "; ";
-  return text + some(name, retries) +
-         (retries == 1 ? " will not be retried" : " will not be retried");
+  return text + some(name, retries) + " will not be retried";
 }
 
 }  // namespace
@@ -58,8 +57,8 @@ void ActIntake::kill_definition(const PendingPtr& pending, const ActiveDefinitio
 bool ActIntake::waits_for_retry(const WaitingJob& job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_changing =
-      definition != nullptr &&
-      (definition->is_recovering || definition->voids(job) || definition->leaving.contains(job.id));
+      definition != nullptr && (definition->is_recovering || definition->supersedes(job) ||
+                                definition->removing.contains(job.id));
   return was_tried(job) && !is_changing && executing_.find(job.id) == nullptr;
 }
 
@@ -132,7 +131,7 @@ void ActIntake::suspend_unsent(const PendingPtr& pending, Executing& entry) {
                            const RequestOutcome& outcome, const Error* refused) {
     if (Executing* left = executing_.find(id, attempt)) {
       left->phase = Phase::kHeld;
-      ends_.take_back(id, false);
+      ends_.reclaim(id, false);
     }
     answer(outcome, refused);
   };

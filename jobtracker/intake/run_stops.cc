@@ -4,8 +4,9 @@
 
 namespace carillon::jobtracker {
 
-RunStops::RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers, TakeBack& ends,
-                   Batcher& batcher, WorkerLink& link, const SchedulingClock& clock)
+RunStops::RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers,
+                   AttemptReclaimer& ends, Batcher& batcher, WorkerLink& link,
+                   const SchedulingClock& clock)
     : catalog_(catalog),
       executing_(executing),
       workers_(workers),

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/called_off.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/scheduling_clock.h"
-#include "jobtracker/state/take_back.h"
 #include "jobtracker/state/worker_link.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
@@ -23,7 +23,7 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class RunStops {
  public:
-  RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers, TakeBack& ends,
+  RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers, AttemptReclaimer& ends,
            Batcher& batcher, WorkerLink& link, const SchedulingClock& clock);
 
   // The cancellation of these jobs is on disk.
@@ -54,7 +54,7 @@ class RunStops {
   Catalog& catalog_;
   ExecutingTable& executing_;
   Workers& workers_;
-  TakeBack& ends_;
+  AttemptReclaimer& ends_;
   Batcher& batcher_;
   WorkerLink& link_;
   const SchedulingClock& clock_;

@@ -193,7 +193,7 @@ void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
     return;
   }
   choose_dispatch(*pending);
-  if (!is_elsewhere(pending)) find_replaced(pending);
+  if (!is_redirect(pending)) find_replaced(pending);
 }
 
 // Jobs for executor groups are pushed by default. Only executors run some script languages.
@@ -228,7 +228,7 @@ GroupId SubmitIntake::place_of(const JobSpec& spec) const {
 }
 
 // True: some jobs belong to another job tracker, and the client was redirected.
-bool SubmitIntake::is_elsewhere(const std::shared_ptr<Pending>& pending) {
+bool SubmitIntake::is_redirect(const std::shared_ptr<Pending>& pending) {
   if (ownership_.has_all()) return false;
   std::optional<GroupId> other;
   std::optional<GroupId> first;
@@ -256,7 +256,7 @@ bool SubmitIntake::is_elsewhere(const std::shared_ptr<Pending>& pending) {
 // A first sending may have been accepted as a whole: the store knows. The divided messages have
 // their own numbers, so this number is used up.
 void SubmitIntake::say_in_parts(const std::shared_ptr<Pending>& pending,
-                                const wire::Elsewhere& said) {
+                                const wire::Redirect& said) {
   pending->jobs = {};
   NumberedRequest number{.client = pending->request.client,
                          .sequence = pending->request.sequence,
@@ -539,7 +539,7 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
   if (refused != nullptr) return clients_.answer(pending.asker, wire::ErrorReply{*refused});
   if (outcome.answered_before) {
     auto first = wire::decode(outcome.answer);
-    if (first.ok() && std::holds_alternative<wire::Elsewhere>(first.value().message))
+    if (first.ok() && std::holds_alternative<wire::Redirect>(first.value().message))
       return clients_.answer(pending.asker, std::move(first.value().message));
     if (outcome.answer.empty() || !first.ok() ||
         !std::holds_alternative<wire::Submitted>(first.value().message)) {

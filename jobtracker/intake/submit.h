@@ -44,7 +44,7 @@ struct SubmitConfig {
 //
 // The task id of a job determines its partition; a job without one gets a task id of an owned
 // partition. If a job belongs to another job tracker's partition, nothing is accepted: the client
-// gets a redirect (Elsewhere) or, for a group in partitions, is asked to send each partition
+// gets a redirect (Redirect) or, for a group in partitions, is asked to send each partition
 // separately. A resend of a message that was accepted as a whole gets the first answer.
 //
 // Thread: the loop.
@@ -68,8 +68,8 @@ class SubmitIntake {
   void prepare(const std::shared_ptr<Pending>& pending);
   void make_groups(const std::shared_ptr<Pending>& pending);
   void choose_dispatch(Pending& pending);
-  bool is_elsewhere(const std::shared_ptr<Pending>& pending);
-  void say_in_parts(const std::shared_ptr<Pending>& pending, const wire::Elsewhere& said);
+  bool is_redirect(const std::shared_ptr<Pending>& pending);
+  void say_in_parts(const std::shared_ptr<Pending>& pending, const wire::Redirect& said);
   GroupId part_of(const std::string& group, const std::string& task_id) const;
   GroupId place_of(const JobSpec& spec) const;
   void find_replaced(const std::shared_ptr<Pending>& pending);

@@ -19,7 +19,7 @@ void add_refusal(std::string& refusals, const std::string& address, const std::s
 
 Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
                ExecutingTable& executing, const Executors& executors, ExecutorHealth& health,
-               ExecutorSilence& silence, Workers& workers, Batcher& batcher, TakeBack& ends,
+               ExecutorSilence& silence, Workers& workers, Batcher& batcher, AttemptReclaimer& ends,
                RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random,
                const Logger& log, Outside outside)
     : config_(config),
@@ -49,7 +49,7 @@ void Pusher::start(const StartAnswer& found) {
   // Outcomes of an earlier session of this process must be ignored.
   last_call_ = static_cast<std::uint64_t>(ids_.next(clock_.now()));
   last_log_ = last_log_id_of(ids_.high());
-  for (const GroupId group : executors_.groups()) seat(group);
+  for (const GroupId group : executors_.groups()) register_worker(group);
   std::vector<Operation> forgotten;
   choice_.start(found.routes, forgotten);
   std::map<JobId, std::vector<PushRun>> runs;
@@ -91,7 +91,8 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     job.runs.push_back(log_id);
     Run run{.row = std::move(row)};
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
-    run.is_doubtful = !run.row.is_taken || !has_spec || is_honest({run.row.group, run.row.address});
+    run.is_doubtful =
+        !run.row.is_taken || !has_spec || reports_busy_state({run.row.group, run.row.address});
     run.grace = config_.resend_grace;
     run.since = clock_.steady_now();  // It may have been called just now.
     const bool fails = run.row.code > 0 && run.row.code != wire::xxl::kSuccess;
@@ -109,7 +110,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
 
 // ---- the worker that stands for a group's executors ----
 
-void Pusher::seat(GroupId group, const std::string& address) {
+void Pusher::register_worker(GroupId group, const std::string& address) {
   health_.set_well(group, address);
   hear({group, address});
   if (!ownership_.has(group)) return;
@@ -208,7 +209,7 @@ Pusher::Job& Pusher::add_job(const Executing& entry) {
 void Pusher::begin(const wire::AttemptId& id) {
   const Executing* entry = executing_.find(id.job_id, id.attempt);
   if (entry == nullptr || entry->phase != jobtracker::Phase::kSent) return;
-  if (entry->row.cancelled) return ends_.take_back(id.job_id, false);
+  if (entry->row.cancelled) return ends_.reclaim(id.job_id, false);
   if (const auto before = jobs_.find(id.job_id); before != jobs_.end()) {
     forget({id.job_id, before->second.attempt});
   }
@@ -398,7 +399,7 @@ void Pusher::ask_next(Job& job) {
 }
 
 bool Pusher::ask(Job& job) {
-  if (went_back(job)) return true;
+  if (requeue_if_superseded(job)) return true;
   if (is_elsewhere_better(job.group, job.to_ask.front(), job.to_ask)) {
     ask_next(job);
     return true;
@@ -426,7 +427,7 @@ void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
     return ask_next(*job);
   }
   if (answer_to_beat(outcome) != BeatAnswer::kYes) {
-    if (job->to_ask.empty() && went_with(call.address, *job)) return;
+    if (job->to_ask.empty() && requeue_if_executor_gone(call.address, *job)) return;
     add_refusal(job->refusals, call.address, verdict_on_run(outcome, job->push.block).reason);
     return ask_next(*job);
   }
@@ -487,8 +488,8 @@ void Pusher::call_waiting(const Place& place) {
 
 bool Pusher::call(Job& job, Run& run) {
   if (job.result) return true;
-  if (went_back(job)) return true;
-  if (went_with(run.row.address, job)) return true;
+  if (requeue_if_superseded(job)) return true;
+  if (requeue_if_executor_gone(run.row.address, job)) return true;
   if (is_elsewhere_better(job.group, run.row.address, run.others)) {
     call_next(job, run, "it does not answer");
     return true;
@@ -563,7 +564,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
         break;
       }
       if (outcome.kind == net::PostOutcome::Kind::kNotSent) run->phase = Phase::kStored;
-      if (went_with(made.address, *job)) break;
+      if (requeue_if_executor_gone(made.address, *job)) break;
       [[fallthrough]];
     case RunAnswer::kRefused:
       call_next(*job, *run, verdict.reason);

@@ -17,6 +17,7 @@
 #include "jobtracker/push/pushed_job.h"
 #include "jobtracker/push/result_inbox.h"
 #include "jobtracker/push/run_logs.h"
+#include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/executor_health.h"
@@ -26,7 +27,6 @@
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
-#include "jobtracker/state/take_back.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/random.h"
@@ -96,7 +96,7 @@ class Pusher {
 
   Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
          ExecutingTable& executing, const Executors& executors, ExecutorHealth& health,
-         ExecutorSilence& silence, Workers& workers, Batcher& batcher, TakeBack& ends,
+         ExecutorSilence& silence, Workers& workers, Batcher& batcher, AttemptReclaimer& ends,
          RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log,
          Outside outside);
   // Calls that wait for a connection are not sent.
@@ -125,11 +125,11 @@ class Pusher {
   void on_hang_up(const std::string& server);
 
   // The fires or all runs of this definition are void: makes no call for them.
-  void take_back_void(DefinitionId id);
+  void reclaim_void(DefinitionId id);
 
   // The executors of a group have changed. The address is set if one registered; it may be healthy
   // again.
-  void seat(GroupId group, const std::string& address = {});
+  void register_worker(GroupId group, const std::string& address = {});
   void doubt(GroupId group, const std::string& address);
 
   // At the end of a turn: starts the jobs that were handed out.
@@ -213,7 +213,7 @@ class Pusher {
 
   void look_at(Job& job, SteadyTime now);
   void look_at_run(Job& job, Run& run, SteadyTime now);
-  bool is_honest(const Place& place) const;
+  bool reports_busy_state(const Place& place) const;
   bool is_time_to_ask(const Run& run, SteadyTime now);
   void keep(const Run& run);
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
@@ -231,8 +231,8 @@ class Pusher {
   void give_away(Job& job);
   bool has_begun(const Job& job) const;
   bool is_void(const Job& job) const;
-  bool went_back(const Job& job);
-  bool went_with(const std::string& address, const Job& job);
+  bool requeue_if_superseded(const Job& job);
+  bool requeue_if_executor_gone(const std::string& address, const Job& job);
   SteadyTime call_until(const Job& job) const;
   bool go_back(const Job& job);
   void go_back_again();
@@ -252,7 +252,7 @@ class Pusher {
   ExecutorSilence& silence_;
   Workers& workers_;
   Batcher& batcher_;
-  TakeBack& ends_;
+  AttemptReclaimer& ends_;
   RunLogs& logs_;
   IdSource& ids_;
   SchedulingClock& clock_;

@@ -373,7 +373,7 @@ void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
   const Place place = made.place();
   if (answer == BeatAnswer::kNo) {
     suspects_.erase(place);
-    outside_.learn(place.first, place.second, &ExecutorRow::is_honest, true);
+    outside_.learn(place.first, place.second, &ExecutorRow::reports_busy_state, true);
   }
   Run* run = find_run(made.log_id);
   if (run == nullptr || run->phase != Phase::kRunning || answer == BeatAnswer::kSilent) return;
@@ -384,7 +384,7 @@ void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
     // The executor got a stop request with this run or with a later run of the job.
     run->grace = config_.resend_grace;
     run->lost_at.reset();
-  } else if (!run->is_doubtful && !is_honest(place)) {
+  } else if (!run->is_doubtful && !reports_busy_state(place)) {
     suspects_.insert(place);
   } else if (!run->lost_at) {
     const Duration grace = run->is_doubtful ? run->grace : config_.resend_grace;
@@ -397,7 +397,7 @@ void Pusher::lose(Job& job, Run& run, const char* why) {
     ++runs_lost_;
     log_.warn("a run is lost", "job", job.id.value, "address", run.row.address, "reason", why);
   }
-  if (run.row.shards == 1) return ends_.take_back(job.id, true);
+  if (run.row.shards == 1) return ends_.reclaim(job.id, true);
   if (++run.losses >= kLostRunsMax) {
     return end_run(job, run, wire::xxl::kFailure,
                    "its executor died or was disconnected each time");
@@ -419,7 +419,7 @@ void Pusher::again(Job& job, Run& run) {
 void Pusher::run_once() {
   const SteadyTime now = clock_.steady_now();
   for (const GroupId group : executors_.groups()) {
-    if (workers_.find(push_session(group)) == nullptr) seat(group);
+    if (workers_.find(push_session(group)) == nullptr) register_worker(group);
   }
   std::vector<Place> places;
   for (const auto& [place, line] : lines_) places.push_back(place);
@@ -447,7 +447,7 @@ void Pusher::look_at(Job& job, SteadyTime now) {
     if (now - job.reported_at >= kReportAgain) report(job);
     return;
   }
-  if (went_back(job)) return;
+  if (requeue_if_superseded(job)) return;
   const bool stops = job.stop_by && now >= *job.stop_by;
   if (stops) job.stop_by.reset();
   for (const std::int64_t log_id : std::vector<std::int64_t>(job.runs)) {
@@ -490,9 +490,9 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   }
 }
 
-bool Pusher::is_honest(const Place& place) const {
+bool Pusher::reports_busy_state(const Place& place) const {
   const ExecutorRow* executor = executors_.find(place.first, place.second);
-  return executor != nullptr && executor->is_honest;
+  return executor != nullptr && executor->reports_busy_state;
 }
 
 // Stores the current state of a run, so that it survives a restart. All writes about runs are in
@@ -508,7 +508,7 @@ bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {
   if (run.is_doubtful || run.lost_at) return now - run.asked_at >= run.asked_every;
   if (now - run.asked_at < kAskFirst) return false;
   const Place place{run.row.group, run.row.address};
-  if (is_honest(place)) return now - run.asked_at >= kAskSeldom;
+  if (reports_busy_state(place)) return now - run.asked_at >= kAskSeldom;
   SteadyTime& tried_at = tried_at_[place];
   const bool is_time = now - tried_at >= config_.beat;
   if (is_time) tried_at = now;

@@ -73,7 +73,7 @@ bool Pusher::is_void(const Job& job) const {
 }
 
 // It was void or late, and was requeued.
-bool Pusher::went_back(const Job& job) {
+bool Pusher::requeue_if_superseded(const Job& job) {
   const Executing* entry = executing_.find(job.id, job.attempt);
   const bool must = !has_begun(job) && job.killed.empty() && entry != nullptr &&
                     entry->phase == jobtracker::Phase::kSent && !outside_.may_begin_until(*entry);
@@ -81,7 +81,7 @@ bool Pusher::went_back(const Job& job) {
 }
 
 // Its executor has left, and others may have come since it was chosen; or none is reachable.
-bool Pusher::went_with(const std::string& address, const Job& job) {
+bool Pusher::requeue_if_executor_gone(const std::string& address, const Job& job) {
   const bool is_gone = executors_.find(job.group, address) == nullptr;
   return job.killed.empty() && (is_gone || health_.is_nobody_there(job.group)) && go_back(job);
 }
@@ -103,7 +103,7 @@ bool Pusher::go_back(const Job& job) {
   const wire::AttemptId id{job.id, job.attempt};
   forget(id);
   going_back_.insert(id);
-  ends_.take_back(id.job_id, false);
+  ends_.reclaim(id.job_id, false);
   return true;
 }
 
@@ -112,15 +112,15 @@ void Pusher::go_back_again() {
   for (auto id = going_back_.begin(); id != going_back_.end();) {
     const Executing* entry = executing_.find(id->job_id, id->attempt);
     if (entry != nullptr && entry->phase == jobtracker::Phase::kSent)
-      ends_.take_back(id->job_id, false);
+      ends_.reclaim(id->job_id, false);
     id = entry == nullptr ? going_back_.erase(id) : std::next(id);
   }
 }
 
-void Pusher::take_back_void(DefinitionId definition) {
+void Pusher::reclaim_void(DefinitionId definition) {
   for (const JobId id : executing_.of_definition(definition)) {
     const auto found = jobs_.find(id);
-    if (found != jobs_.end()) (void)went_back(found->second);
+    if (found != jobs_.end()) (void)requeue_if_superseded(found->second);
   }
 }
 

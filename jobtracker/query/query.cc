@@ -56,7 +56,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
                                         "Query.after is '" + message.after +
                                             "', must be the next value of the previous page"}));
   }
-  if (is_elsewhere(asker, message)) return;
+  if (is_redirect(asker, message)) return;
   if (message.what == "list") return list(asker, message);
   if (message.what == "waiting") return waiting(asker, message);
   if (message.what == "executing") return executing(asker, message);
@@ -74,7 +74,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
 }
 
 // For data that only the owner of the group has in memory.
-bool QueryDesk::is_elsewhere(const Asker& asker, const wire::Query& message) {
+bool QueryDesk::is_redirect(const Asker& asker, const wire::Query& message) {
   const Group* group = message.group.empty() ? nullptr : catalog_.group(message.group);
   if (group == nullptr) return false;
   const std::int32_t parts = catalog_.parts(group->id);

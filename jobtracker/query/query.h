@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "jobtracker/query/question_line.h"
+#include "jobtracker/query/question_queue.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/executor_health.h"
@@ -38,10 +38,10 @@ class QueryDesk {
   Sizes sizes() const { return line_.sizes(); }
 
  private:
-  void read(const Asker& asker, Read question, QuestionLine::OnRead on_read) {
+  void read(const Asker& asker, Read question, QuestionQueue::OnRead on_read) {
     line_.read(asker, std::move(question), std::move(on_read));
   }
-  bool is_elsewhere(const Asker& asker, const wire::Query& message);
+  bool is_redirect(const Asker& asker, const wire::Query& message);
   void list(const Asker& asker, const wire::Query& message);
   wire::Rows definitions_page(const ListDefinitions& question) const;
   wire::Rows definitions_of_task(const ListDefinitions& question) const;
@@ -107,7 +107,7 @@ class QueryDesk {
   const Executors& executors_;
   const ExecutorHealth& health_;
   ExecutorLogs& logs_;
-  QuestionLine line_;
+  QuestionQueue line_;
   ClientLink& clients_;  // the question line, which passes on each answer
   SchedulingClock& clock_;
   Duration lease_;

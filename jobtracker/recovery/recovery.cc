@@ -9,7 +9,7 @@
 namespace carillon::jobtracker {
 
 Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers,
-                   TakeBack& ends, SchedulingClock& clock, const Logger& log)
+                   AttemptReclaimer& ends, SchedulingClock& clock, const Logger& log)
     : config_(config),
       executing_(executing),
       workers_(workers),
@@ -78,7 +78,7 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, std::i
     if (was_seen || was_overtaken) {
       log_.warn("a hand-out did not arrive; its job is requeued", "job", id.value, "node",
                 worker.name);
-      ends_.take_back(id, false);
+      ends_.reclaim(id, false);
     }
   }
 }
@@ -128,9 +128,9 @@ std::vector<Worker> Recovery::run_once() {
 // A stalled job tracker has not read the messages that arrived: no task tracker is silent because
 // of it.
 void Recovery::forgive_own_stall(SteadyTime now) {
-  const bool stood_still = ran_at_ != SteadyTime{} && now - ran_at_ > config_.lease / 4;
+  const bool was_stalled = ran_at_ != SteadyTime{} && now - ran_at_ > config_.lease / 4;
   ran_at_ = now;
-  if (!stood_still) return;
+  if (!was_stalled) return;
   log_.warn("this job tracker stalled; its task trackers get a new full lease");
   for (const auto& [session, worker] : workers_.all()) worker->heard_at = now;
   for (auto& [session, since] : orphans_) since = now;
@@ -144,7 +144,7 @@ void Recovery::leave(SessionId session) {
 void Recovery::take_back_all(SessionId session, bool lost) {
   for (const JobId id : executing_.of_session(session)) {
     const Executing* entry = executing_.find(id);
-    ends_.take_back(id, lost && entry->phase == Phase::kSent);
+    ends_.reclaim(id, lost && entry->phase == Phase::kSent);
   }
 }
 

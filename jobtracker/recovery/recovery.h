@@ -3,9 +3,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/scheduling_clock.h"
-#include "jobtracker/state/take_back.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/reads.h"
@@ -39,8 +39,8 @@ struct RecoveryConfig {
 // Thread: the loop.
 class Recovery {
  public:
-  Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers, TakeBack& ends,
-           SchedulingClock& clock, const Logger& log);
+  Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers,
+           AttemptReclaimer& ends, SchedulingClock& clock, const Logger& log);
 
   // How long each task tracker has been silent, for the next session of this process. For jobs that
   // another job tracker owned, it is unknown.
@@ -88,7 +88,7 @@ class Recovery {
   RecoveryConfig config_;
   ExecutingTable& executing_;
   Workers& workers_;
-  TakeBack& ends_;
+  AttemptReclaimer& ends_;
   SchedulingClock& clock_;
   const Logger& log_;
   // Sessions with jobs but without a worker, and since when.

@@ -93,7 +93,7 @@ void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
                        });
     return;
   }
-  // The answer ends the runs that the change voids, so waiting changes see them ended.
+  // The answer ends the runs that the change supersedes, so waiting changes see them ended.
   auto on_request = [this, id, answer = std::move(request->on_request)](
                         const RequestOutcome& outcome, const Error* refused) {
     ActiveDefinition* found = catalog_.definition(id);
@@ -135,7 +135,7 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
   definition.row.last_fire = std::max(last_fire, definition.row.last_fire);
   // A spared run may start, if the previous run was waiting for its retry.
   if (operation.void_waiting) {
-    for (auto& [key, job] : std::exchange(definition.parked, {})) {
+    for (auto& [key, job] : std::exchange(definition.blocked, {})) {
       if (operation.spares_triggered && !is_fire(job)) sink_.offer(std::move(job));
     }
   }
@@ -194,7 +194,7 @@ void Changes::remove_if_over(DefinitionId id) {
   const auto is_over = [this, id] {
     const ActiveDefinition* one = catalog_.definition(id);
     return one != nullptr && one->row.state == DefinitionState::kEnded && one->running.empty() &&
-           one->parked.empty() && one->triggers_under_way == 0;
+           one->blocked.empty() && one->triggers_under_way == 0;
   };
   if (!is_over()) return;
   const ActiveDefinition* definition = catalog_.definition(id);

@@ -45,8 +45,8 @@ class Changes {
              const Outcome& outcome);
   void settled(ActiveDefinition& definition);
 
-  // A triggered run was stored: offers it after the change in progress, which voids earlier waiting
-  // runs.
+  // A triggered run was stored: offers it after the change in progress, which supersedes earlier
+  // waiting runs.
   void offer_triggered(WaitingJob run);
   // Removes a finished schedule when none of its runs waits or executes; this frees its task id.
   void remove_if_over(DefinitionId id);

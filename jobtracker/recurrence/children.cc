@@ -26,8 +26,8 @@ Children::Children(Plans& plans, Changes& changes, Catalog& catalog, const Owner
 
 // A submission that closes a loop is rejected, but concurrent submissions to several job trackers
 // may close one unnoticed.
-std::string Children::why_not_set_off(const ActiveDefinition* definition,
-                                      const ChildGraph::Foreign& foreign) const {
+std::string Children::why_not_triggered(const ActiveDefinition* definition,
+                                        const ChildGraph::Foreign& foreign) const {
   if (definition == nullptr) return "is not defined";
   if (definition->has_had_last_fire(clock_.now())) return "has had its last fire";
   if (definition->row.state == DefinitionState::kQuarantined) return "is in quarantine";
@@ -50,8 +50,8 @@ std::vector<std::string> Children::unknown_groups(const WaitingJob& job) const {
   return names;
 }
 
-SetOff Children::set_off(const WaitingJob& job) {
-  SetOff all;
+TriggeredChildren Children::trigger_children(const WaitingJob& job) {
+  TriggeredChildren all;
   std::size_t left_out = 0;
   // The children of its current definition, unless the run has its own spec.
   std::optional<JobSpec> own;
@@ -66,7 +66,7 @@ SetOff Children::set_off(const WaitingJob& job) {
       continue;
     }
     ActiveDefinition* definition = catalog_.definition(part, child.task_id);
-    const std::string why_not = why_not_set_off(definition, {});
+    const std::string why_not = why_not_triggered(definition, {});
     if (why_not.empty()) {
       WaitingJob run = plans_.triggered(*definition, {}, false);
       run.priority = definition->spec.priority;
@@ -83,7 +83,7 @@ SetOff Children::set_off(const WaitingJob& job) {
   return all;
 }
 
-void Children::was_set_off(std::vector<WaitingJob> runs, bool done) {
+void Children::children_were_stored(std::vector<WaitingJob> runs, bool done) {
   for (WaitingJob& run : runs) {
     const DefinitionId id = run.definition;
     if (ActiveDefinition* definition = catalog_.definition(id)) --definition->triggers_under_way;
@@ -116,7 +116,7 @@ void Children::take_relayed(const InboxRow& row) {
                       [this, row, part](const Result<ChildGraph::Foreign>& foreign) {
                         if (foreign.ok()) {
                           const ActiveDefinition* found = catalog_.definition(part, row.task_id);
-                          end_relayed(row, part, why_not_set_off(found, foreign.value()));
+                          end_relayed(row, part, why_not_triggered(found, foreign.value()));
                         } else {
                           taken_.erase(row.id);  // The next look comes soon.
                         }

@@ -8,7 +8,7 @@
 #include "jobtracker/state/child_graph.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/ownership.h"
-#include "jobtracker/state/run_end.h"
+#include "jobtracker/state/run_completion_handler.h"
 
 namespace carillon::jobtracker {
 
@@ -28,10 +28,10 @@ class Children {
            GroupMaker& groups, Batcher& batcher, JobSink& sink, IdSource& ids,
            SchedulingClock& clock);
 
-  // See RunEnd.
+  // See RunCompletionHandler.
   std::vector<std::string> unknown_groups(const WaitingJob& job) const;
-  SetOff set_off(const WaitingJob& job);
-  void was_set_off(std::vector<WaitingJob> runs, bool done);
+  TriggeredChildren trigger_children(const WaitingJob& job);
+  void children_were_stored(std::vector<WaitingJob> runs, bool done);
   // Triggers children of other job trackers' jobs.
   void take_inbox();
   Sizes sizes() const;
@@ -40,8 +40,8 @@ class Children {
   void take_relayed(const InboxRow& row);
   void pass_on(const InboxRow& row, GroupId part);
   void end_relayed(const InboxRow& row, GroupId part, const std::string& why_not);
-  std::string why_not_set_off(const ActiveDefinition* definition,
-                              const ChildGraph::Foreign& foreign) const;
+  std::string why_not_triggered(const ActiveDefinition* definition,
+                                const ChildGraph::Foreign& foreign) const;
 
   Plans& plans_;
   Changes& changes_;

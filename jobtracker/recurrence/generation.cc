@@ -20,7 +20,7 @@ constexpr Duration kFirstPass = std::chrono::seconds{1};
 
 Generation::Generation(RecurrenceConfig config, Plans& plans, Changes& changes,
                        Promotion& promotion, Catalog& catalog, Batcher& batcher, IdSource& ids,
-                       SchedulingClock& clock, Executor& executor, const Logger& log,
+                       SchedulingClock& clock, TaskRunner& task_runner, const Logger& log,
                        OnGenerated on_generated)
     : config_(config),
       plans_(plans),
@@ -29,7 +29,7 @@ Generation::Generation(RecurrenceConfig config, Plans& plans, Changes& changes,
       catalog_(catalog),
       batcher_(batcher),
       clock_(clock),
-      executor_(executor),
+      task_runner_(task_runner),
       log_(log),
       on_generated_(std::move(on_generated)),
       ids_(ids) {}
@@ -37,7 +37,7 @@ Generation::Generation(RecurrenceConfig config, Plans& plans, Changes& changes,
 void Generation::start(const StartAnswer& found) {
   pass_some(clock_.now() + kAheadMin, DefinitionId{0});
   promotion_.run_once();
-  executor_.post_at(clock_.steady_now() + kFirstPass, [this] { pass_once(); });
+  task_runner_.post_at(clock_.steady_now() + kFirstPass, [this] { pass_once(); });
   pass_within(config_.period);
   // A run may have ended without the next one, if the job tracker died in between.
   for (const Definition& row : found.definitions) make_up_for_lost(row.id, Duration{});
@@ -76,7 +76,7 @@ void Generation::generate_some() {
   for (int looked_at = 0; !to_generate_.empty() && rows_under_way_ < kRowsUnderWay; ++looked_at) {
     if (looked_at == kDefinitionsAtOnce) {
       if (!std::exchange(generates_later_, true)) {
-        executor_.post([this] {
+        task_runner_.post([this] {
           generates_later_ = false;
           generate_some();
         });
@@ -160,9 +160,9 @@ void Generation::pass() {
 void Generation::pass_within(Duration time) {
   const SteadyTime at = clock_.steady_now() + time;
   if (pass_timer_ != 0 && pass_at_ <= at) return;
-  if (pass_timer_ != 0) executor_.cancel(pass_timer_);
+  if (pass_timer_ != 0) task_runner_.cancel(pass_timer_);
   pass_at_ = at;
-  pass_timer_ = executor_.post_at(at, [this] { pass(); });
+  pass_timer_ = task_runner_.post_at(at, [this] { pass(); });
 }
 
 void Generation::pass_once() {
@@ -178,7 +178,7 @@ void Generation::pass_some(WallTime until, DefinitionId after) {
   for (auto at = catalog_.definitions().upper_bound(after); at != catalog_.definitions().end();
        ++at) {
     if (++looked_at > kDefinitionsAtOnce) {
-      executor_.post([this, until, after] { pass_some(until, after); });
+      task_runner_.post([this, until, after] { pass_some(until, after); });
       break;
     }
     after = at->first;
@@ -202,7 +202,7 @@ void Generation::make_up_for_lost(DefinitionId id, Duration age) {
     const Definition& row = definition.row;
     return is_single(definition) && row.state == DefinitionState::kActive &&
            !definition.is_changing && !definition.is_recovering && definition.running.empty() &&
-           definition.parked.empty() && row.next_fire + age < clock_.now() &&
+           definition.blocked.empty() && row.next_fire + age < clock_.now() &&
            row.kind != ScheduleKind::kManual;
   };
   const ActiveDefinition* definition = catalog_.definition(id);

@@ -9,7 +9,7 @@
 #include "jobtracker/recurrence/occurrence_ids.h"
 #include "jobtracker/recurrence/promotion.h"
 #include "jobtracker/recurrence/recurrence_config.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon::jobtracker {
 
@@ -33,7 +33,7 @@ class Generation {
 
   Generation(RecurrenceConfig config, Plans& plans, Changes& changes, Promotion& promotion,
              Catalog& catalog, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
-             Executor& executor, const Logger& log, OnGenerated on_generated);
+             TaskRunner& task_runner, const Logger& log, OnGenerated on_generated);
 
   // Starts with definitions whose rows end soon. The first pass follows a second later.
   void start(const StartAnswer& found);
@@ -66,7 +66,7 @@ class Generation {
   Catalog& catalog_;
   Batcher& batcher_;
   SchedulingClock& clock_;
-  Executor& executor_;
+  TaskRunner& task_runner_;
   const Logger& log_;
   const OnGenerated on_generated_;
   OccurrenceIds ids_;

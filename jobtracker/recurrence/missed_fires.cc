@@ -113,7 +113,7 @@ struct MissedFires::Missed {
 
 MissedFires::MissedFires(const DownTime& down_time, Plans& plans, Changes& changes,
                          Promotion& promotion, Catalog& catalog, Batcher& batcher, JobSink& sink,
-                         SchedulingClock& clock, Executor& executor, const Logger& log,
+                         SchedulingClock& clock, TaskRunner& task_runner, const Logger& log,
                          OnKnown on_known)
     : down_time_(down_time),
       plans_(plans),
@@ -123,7 +123,7 @@ MissedFires::MissedFires(const DownTime& down_time, Plans& plans, Changes& chang
       batcher_(batcher),
       sink_(sink),
       clock_(clock),
-      executor_(executor),
+      task_runner_(task_runner),
       log_(log),
       on_known_(std::move(on_known)) {}
 
@@ -214,7 +214,7 @@ void MissedFires::read_rows(DefinitionId id, JobId before) {
     if (!answer.ok() && its != nullptr) {
       log_.error("cannot read a definition's occurrences; retrying", "error",
                  answer.error().message);
-      executor_.post_at(clock_.steady_now() + std::chrono::seconds{1}, [this, id] {
+      task_runner_.post_at(clock_.steady_now() + std::chrono::seconds{1}, [this, id] {
         rows_.erase(id);
         to_look_at_.push_back(id);
         look_at_next();
@@ -313,7 +313,7 @@ void MissedFires::count(const std::shared_ptr<Missed>& missed) {
   for (int i = 0; definition != nullptr && missed->next && *missed->next <= missed->until &&
                   !missed->has_all();
        ++i) {
-    if (i == kFiresAtOnce) return executor_.post([this, missed] { count(missed); });
+    if (i == kFiresAtOnce) return task_runner_.post([this, missed] { count(missed); });
     missed->count(*missed->next);
     missed->next = is_delay ? std::nullopt : definition->schedule.next_fire(missed->through);
   }
@@ -337,12 +337,12 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   std::set<JobId> gone;
   for (const WaitingJob& job : missed.rows) {
     sink_.forget(job.group, job.id);
-    definition.leaving.insert(job.id);  // A pending read may bring the row back.
+    definition.removing.insert(job.id);  // A pending read may bring the row back.
     gone.insert(job.id);
     with.emplace_back(ChangeWaiting{.from = job});
   }
-  std::erase_if(definition.parked,
-                [&](const auto& parked) { return gone.count(parked.second.id) != 0; });
+  std::erase_if(definition.blocked,
+                [&](const auto& blocked) { return gone.count(blocked.second.id) != 0; });
   to.fired -= static_cast<std::int64_t>(missed.rows.size());  // Only runs count.
   bool has_regular = chosen.kept > 0;
   for (const WallTime fire : chosen.bare) {
@@ -371,7 +371,7 @@ void MissedFires::say_soon(const Definition& row, std::int64_t fires, std::int64
   log_.debug("fires of a job were missed", "task", row.task_id, "missed", fires, "run_now", runs);
   if (!to_say_) {
     to_say_.emplace();
-    executor_.post_at(clock_.steady_now() + kSayPeriod, [this] { say(); });
+    task_runner_.post_at(clock_.steady_now() + kSayPeriod, [this] { say(); });
   }
   to_say_->jobs += 1;
   to_say_->fires += fires;
@@ -412,8 +412,8 @@ void MissedFires::known(DefinitionId id, const std::set<JobId>& gone) {
   ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) return;
   definition->is_recovering = false;
-  for (const JobId one : gone) definition->leaving.erase(one);
-  for (auto& [key, job] : std::exchange(definition->parked, {})) sink_.offer(std::move(job));
+  for (const JobId one : gone) definition->removing.erase(one);
+  for (auto& [key, job] : std::exchange(definition->blocked, {})) sink_.offer(std::move(job));
   if (std::exchange(definition->has_more_due, false)) sink_.reload(definition->row.group);
   on_known_(*definition);
 }

@@ -10,7 +10,7 @@
 #include "jobtracker/recurrence/changes.h"
 #include "jobtracker/recurrence/down_time.h"
 #include "jobtracker/recurrence/promotion.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon::jobtracker {
 
@@ -24,7 +24,7 @@ namespace carillon::jobtracker {
 // after it were missed. If the job tracker starts again before that end is reported, only the last
 // down time counts.
 //
-// Until then no run of the definition starts: due jobs are parked. A crash leaves no trace: the
+// Until then no run of the definition starts: due jobs are blocked. A crash leaves no trace: the
 // next session does the same check.
 //
 // Thread: the loop.
@@ -35,7 +35,7 @@ class MissedFires {
 
   MissedFires(const DownTime& down_time, Plans& plans, Changes& changes, Promotion& promotion,
               Catalog& catalog, Batcher& batcher, JobSink& sink, SchedulingClock& clock,
-              Executor& executor, const Logger& log, OnKnown on_known);
+              TaskRunner& task_runner, const Logger& log, OnKnown on_known);
 
   // Before start(): adds a definition to check, if it may have missed fires.
   void add(ActiveDefinition& definition);
@@ -86,7 +86,7 @@ class MissedFires {
   Batcher& batcher_;
   JobSink& sink_;
   SchedulingClock& clock_;
-  Executor& executor_;
+  TaskRunner& task_runner_;
   const Logger& log_;
   const OnKnown on_known_;
   bool is_stopped_ = false;

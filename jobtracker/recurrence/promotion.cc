@@ -11,12 +11,12 @@ constexpr Duration kAgain = std::chrono::seconds{1};
 }  // namespace
 
 Promotion::Promotion(Duration horizon, Batcher& batcher, JobSink& sink, SchedulingClock& clock,
-                     Executor& executor, const Logger& log)
+                     TaskRunner& task_runner, const Logger& log)
     : horizon_(horizon),
       batcher_(batcher),
       sink_(sink),
       clock_(clock),
-      executor_(executor),
+      task_runner_(task_runner),
       log_(log) {}
 
 void Promotion::release() {
@@ -29,7 +29,7 @@ void Promotion::was_delayed(const WaitingJob& job) {
 }
 
 void Promotion::run_again() {
-  executor_.post_at(clock_.steady_now() + kAgain, [this] { run_once(); });
+  task_runner_.post_at(clock_.steady_now() + kAgain, [this] { run_once(); });
 }
 
 void Promotion::run_once() {

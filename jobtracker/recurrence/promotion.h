@@ -3,7 +3,7 @@
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon::jobtracker {
 
@@ -21,7 +21,7 @@ namespace carillon::jobtracker {
 class Promotion {
  public:
   Promotion(Duration horizon, Batcher& batcher, JobSink& sink, SchedulingClock& clock,
-            Executor& executor, const Logger& log);
+            TaskRunner& task_runner, const Logger& log);
 
   // Jobs due later than this are in the delayed table.
   WallTime horizon_end() const { return clock_.now() + horizon_; }
@@ -41,7 +41,7 @@ class Promotion {
   Batcher& batcher_;
   JobSink& sink_;
   SchedulingClock& clock_;
-  Executor& executor_;
+  TaskRunner& task_runner_;
   const Logger& log_;
   WallTime through_ = WallTime::min();  // the horizon of the last search
   bool is_under_way_ = false;

@@ -25,24 +25,25 @@ void note_fire(ActiveDefinition& definition, const WaitingJob& job) {
 Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownership& ownership,
                        GroupMaker& groups, ExecutingTable& executing, Batcher& batcher,
                        JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
-                       SchedulingClock& clock, Executor& executor, const Logger& log)
+                       SchedulingClock& clock, TaskRunner& task_runner, const Logger& log)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
       sink_(sink),
       clock_(clock),
       log_(log),
-      promotion_(config.horizon, batcher, sink, clock, executor, log),
-      set_back_(catalog, executing, batcher, sink, clock, executor, log),
+      promotion_(config.horizon, batcher, sink, clock, task_runner, log),
+      clock_moved_back_(catalog, executing, batcher, sink, clock, task_runner, log),
       plans_(catalog, executing, feedback, ids, clock, down_time_, promotion_),
       changes_(plans_, catalog, executing, batcher, sink, feedback, stopper, clock, log,
                [this](WallTime fire) { generation_.count_ahead(fire); }),
       quarantine_(plans_, changes_, log),
-      generation_(config, plans_, changes_, promotion_, catalog, batcher, ids, clock, executor, log,
+      generation_(config, plans_, changes_, promotion_, catalog, batcher, ids, clock, task_runner,
+                  log,
                   [this](ActiveDefinition& definition) { admission_.watch_next_fire(definition); }),
       admission_(config, down_time_, plans_, changes_, quarantine_, generation_, catalog, executing,
-                 batcher, sink, feedback, stopper, ids, clock, executor),
-      missed_(down_time_, plans_, changes_, promotion_, catalog, batcher, sink, clock, executor,
+                 batcher, sink, feedback, stopper, ids, clock, task_runner),
+      missed_(down_time_, plans_, changes_, promotion_, catalog, batcher, sink, clock, task_runner,
               log,
               [this](ActiveDefinition& definition) {
                 admission_.watch_next_fire(definition);
@@ -57,7 +58,8 @@ void Recurrence::clock_was_set(Duration by) {
   for (const auto& [id, group] : catalog_.groups()) {
     if (ownership_.has(id)) groups.push_back(id);
   }
-  if (by < Duration{}) set_back_.begin(std::move(groups), -by, promotion_.horizon_end() - by);
+  if (by < Duration{})
+    clock_moved_back_.begin(std::move(groups), -by, promotion_.horizon_end() - by);
   generation_.clock_was_set();
 }
 
@@ -74,7 +76,7 @@ void Recurrence::start(const StartAnswer& found) {
   for (const auto& [id, group] : catalog_.groups()) {
     const WallTime last_word = ownership_.has(id) ? down_time_.from(id) : WallTime{};
     const Duration by = last_word - clock_.now();
-    if (by > kSetBackLeast) set_back_.begin({id}, by, promotion_.horizon_end() + by);
+    if (by > kSetBackLeast) clock_moved_back_.begin({id}, by, promotion_.horizon_end() + by);
   }
 }
 
@@ -82,7 +84,7 @@ void Recurrence::stop() {
   missed_.stop();
   generation_.stop();
   promotion_.stop();
-  set_back_.stop();
+  clock_moved_back_.stop();
 }
 
 void Recurrence::take_definition(const Definition& row) {
@@ -124,7 +126,7 @@ void Recurrence::take_runs(const StartAnswer& found) {
   }
   for (const WaitingJob& retry : found.retries) {
     ActiveDefinition* definition = catalog_.definition(retry.definition);
-    if (definition != nullptr && !definition->voids(retry)) {
+    if (definition != nullptr && !definition->supersedes(retry)) {
       definition->put_run(retry);
       note_fire(*definition, retry);
       if (was_lost_too_often(retry)) quarantine_.begin(retry, retry.lost);
@@ -250,7 +252,7 @@ void Recurrence::remove(DefinitionId id, std::string message, ForRequest request
                   if (ActiveDefinition* still = catalog_.definition(id)) stays(*still);
                   request.on_request(outcome, refused);
                 };
-                definition.is_going = true;
+                definition.is_being_removed = true;
                 changes_.change(definition, std::move(operation), {}, {},
                                 ForRequest{.number = request.number, .on_request = done});
               });
@@ -266,7 +268,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message,
   ActiveDefinition* definition = catalog_.definition(id);
   CARILLON_ASSERT(definition != nullptr && !definition->is_changing,
                   "the caller waited for the change");
-  definition->is_changing = definition->is_going = true;
+  definition->is_changing = definition->is_being_removed = true;
   definition->only_adds = false;
   definition->going_since = replaced_at;
   // Not a fire: it may belong to the replacement.
@@ -286,7 +288,7 @@ void Recurrence::end_removal(const ChangeDefinition& operation, const Outcome* o
 
 // It was not removed: jobs that became due meanwhile get their turn.
 void Recurrence::stays(ActiveDefinition& definition) {
-  definition.is_going = false;
+  definition.is_being_removed = false;
   sink_.reload(definition.row.group);
 }
 
@@ -342,7 +344,7 @@ void Recurrence::run_ended(const WaitingJob& job, WallTime ended, bool ran,
     });
   }
   if (ActiveDefinition* still = catalog_.definition(id)) {
-    admission_.unpark(*still);
+    admission_.unblock(*still);
     ran ? changes_.remove_if_over(id) : generation_.generate_later(id);
   }
 }
@@ -366,7 +368,7 @@ void Recurrence::make_up_for_end(ActiveDefinition& definition, const WaitingJob&
 // Its definition may have changed while it was being requeued.
 void Recurrence::runs_again(WaitingJob job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
-  const bool is_void = job.definition && (definition == nullptr || definition->voids(job));
+  const bool is_void = job.definition && (definition == nullptr || definition->supersedes(job));
   if (is_void) {
     if (definition == nullptr) admission_.outliving_ended(job);
     return admission_.end_void(std::move(job));
@@ -380,8 +382,8 @@ void Recurrence::not_ended(const WaitingJob& job) {
     changes_.settled(*definition);
 }
 
-void Recurrence::was_set_off(std::vector<WaitingJob> runs, bool done) {
-  children_.was_set_off(std::move(runs), done);
+void Recurrence::children_were_stored(std::vector<WaitingJob> runs, bool done) {
+  children_.children_were_stored(std::move(runs), done);
 }
 
 Sizes Recurrence::sizes() const {
@@ -391,7 +393,7 @@ Sizes Recurrence::sizes() const {
   add_sizes(all, "generation", generation_.sizes());
   add_sizes(all, "missed", missed_.sizes());
   add_sizes(all, "children", children_.sizes());
-  add_sizes(all, "set_back", set_back_.sizes());
+  add_sizes(all, "set_back", clock_moved_back_.sizes());
   return all;
 }
 

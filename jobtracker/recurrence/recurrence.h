@@ -4,19 +4,19 @@
 #include <optional>
 #include <vector>
 
-#include "jobtracker/recurrence/admission.h"
 #include "jobtracker/recurrence/changes.h"
 #include "jobtracker/recurrence/children.h"
+#include "jobtracker/recurrence/clock_moved_back.h"
 #include "jobtracker/recurrence/down_time.h"
 #include "jobtracker/recurrence/generation.h"
 #include "jobtracker/recurrence/missed_fires.h"
+#include "jobtracker/recurrence/overlap_admission.h"
 #include "jobtracker/recurrence/plans.h"
 #include "jobtracker/recurrence/promotion.h"
 #include "jobtracker/recurrence/quarantine.h"
 #include "jobtracker/recurrence/recurrence_config.h"
-#include "jobtracker/recurrence/set_back.h"
 #include "jobtracker/state/definitions.h"
-#include "jobtracker/state/run_end.h"
+#include "jobtracker/state/run_completion_handler.h"
 
 namespace carillon::jobtracker {
 
@@ -32,19 +32,19 @@ namespace carillon::jobtracker {
 //   changes.h       executes changes, one of each definition at a time
 //   generation.h    creates occurrences ahead of their time
 //   promotion.h     moves jobs from the delayed table to the groups' tables
-//   set_back.h      adjusts waiting jobs after the clock moved back
-//   admission.h     admission policy: overlap, deadlines
+//   clock_moved_back.h      adjusts waiting jobs after the clock moved back
+//   overlap_admission.h     admission policy: overlap, deadlines
 //   missed_fires.h  fires that were due while no job tracker ran
 //   children.h      triggers children after a success
 //   quarantine.h    suspends jobs that kill their task trackers
 //
 // Thread: the loop.
-class Recurrence final : public Definitions, public RunEnd {
+class Recurrence final : public Definitions, public RunCompletionHandler {
  public:
   Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownership& ownership,
              GroupMaker& groups, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
              FeedbackSink& feedback, RunStopper& stopper, IdSource& ids, SchedulingClock& clock,
-             Executor& executor, const Logger& log);
+             TaskRunner& task_runner, const Logger& log);
 
   // After a restart: loads the definitions, checks for missed fires, and starts the passes.
   void start(const StartAnswer& found);
@@ -58,7 +58,7 @@ class Recurrence final : public Definitions, public RunEnd {
   // Whether the fires that were missed before the start have outcomes.
   bool has_recovered() const { return missed_.are_all_known(); }
   std::int64_t quarantined() const { return quarantine_.begun(); }
-  Gate& gate() { return admission_; }
+  AdmissionPolicy& admission() { return admission_; }
   // A row was added to the delayed table.
   void was_delayed(const WaitingJob& job) { promotion_.was_delayed(job); }
   Sizes sizes() const;
@@ -80,13 +80,13 @@ class Recurrence final : public Definitions, public RunEnd {
   void hold_promotion() override { promotion_.hold(); }
   void release_promotion() override { promotion_.release(); }
   WallTime horizon_end() const override { return promotion_.horizon_end(); }
-  TimeHold hold_time(JobId id) override { return set_back_.hold_time(id); }
+  TimeHold hold_time(JobId id) override { return clock_moved_back_.hold_time(id); }
   void release_time(const TimeHold& hold, bool was_changed) override {
-    set_back_.release_time(hold, was_changed);
+    clock_moved_back_.release_time(hold, was_changed);
   }
 
   // ---- for completion ----
-  void keep_time(JobId id) override { set_back_.keep(id); }
+  void keep_time(JobId id) override { clock_moved_back_.keep(id); }
   std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) override;
   void run_ended(const WaitingJob& job, WallTime ended, bool ran,
                  const std::vector<Operation>& with, const std::vector<Outcome>& outcomes) override;
@@ -95,8 +95,10 @@ class Recurrence final : public Definitions, public RunEnd {
   std::vector<std::string> unknown_groups(const WaitingJob& job) const override {
     return children_.unknown_groups(job);
   }
-  SetOff set_off(const WaitingJob& job) override { return children_.set_off(job); }
-  void was_set_off(std::vector<WaitingJob> runs, bool done) override;
+  TriggeredChildren trigger_children(const WaitingJob& job) override {
+    return children_.trigger_children(job);
+  }
+  void children_were_stored(std::vector<WaitingJob> runs, bool done) override;
 
  private:
   void take_definition(const Definition& row);
@@ -120,12 +122,12 @@ class Recurrence final : public Definitions, public RunEnd {
   const Logger& log_;
   DownTime down_time_{};
   Promotion promotion_;
-  SetBack set_back_;
+  ClockMovedBack clock_moved_back_;
   Plans plans_;
   Changes changes_;
   Quarantine quarantine_;
   Generation generation_;
-  Admission admission_;
+  OverlapAdmission admission_;
   MissedFires missed_;
   Children children_;
 };

@@ -19,7 +19,7 @@ struct RecurrenceConfig {
   std::int64_t rows_max = 200'000;
   // Most occurrences of a definition that wait in memory; with overlap `queue` further fires are
   // skipped.
-  std::size_t parked_max = 1'000;
+  std::size_t blocked_max = 1'000;
 
   Status validate() const {
     if (period < horizon) return {};

@@ -173,7 +173,7 @@ bool Catalog::is_void(const ExecutingJob& row) const {
   if (row.cancelled) return true;
   if (!row.job.definition) return false;
   const auto found = definitions_.by_id.find(row.job.definition);
-  return found == definitions_.by_id.end() || found->second->voids(row.job);
+  return found == definitions_.by_id.end() || found->second->supersedes(row.job);
 }
 
 bool Catalog::is_suspect(const WaitingJob& job) const {
@@ -215,13 +215,13 @@ DefinitionId Catalog::next_definition_id() {
 
 Sizes Catalog::sizes() const {
   std::size_t running = 0;
-  std::size_t parked = 0;
-  std::size_t leaving = 0;
+  std::size_t blocked = 0;
+  std::size_t removing = 0;
   std::size_t triggers = 0;
   for (const auto& [id, definition] : definitions_.all) {
     running += definition->running.size();
-    parked += definition->parked.size();
-    leaving += definition->leaving.size();
+    blocked += definition->blocked.size();
+    removing += definition->removing.size();
     triggers += static_cast<std::size_t>(definition->triggers_under_way);
   }
   return {{"groups_by_name", groups_by_name_.size()},
@@ -232,8 +232,8 @@ Sizes Catalog::sizes() const {
           {"definition_bytes", definitions_.bytes},
           {"outliving", outliving_.size()},
           {"running", running},
-          {"parked", parked},
-          {"leaving", leaving},
+          {"parked", blocked},
+          {"leaving", removing},
           {"triggers_under_way", triggers}};
 }
 

@@ -35,7 +35,7 @@ struct ActiveDefinition {
   // For a definition with one regular occurrence at a time: the newest one; 0: unknown.
   JobId regular{};
   // Due, but held until a run ends (overlap `queue`), or until the missed fires are known.
-  std::map<HandOutKey, WaitingJob> parked{};
+  std::map<HandOutKey, WaitingJob> blocked{};
   // Before the missed fires are known: more jobs were due than may be held; they are only in the
   // table.
   bool has_more_due = false;
@@ -45,26 +45,26 @@ struct ActiveDefinition {
   // row.
   int lost_before = 0;
   // Occurrences that end without a run and are being removed.
-  std::set<JobId> leaving{};
+  std::set<JobId> removing{};
   // Requested runs that are being stored.
   int triggers_under_way = 0;
   // The stored value of row.last_fire; the next operation with occurrences updates it.
   WallTime stored_last_fire{};
   // A change is being stored; the next one waits for its result.
   bool is_changing = false;
-  // That change voids nothing: it adds occurrences or records results. Other changes need not wait
-  // for it.
+  // That change supersedes nothing: it adds occurrences or records results. Other changes need not
+  // wait for it.
   bool only_adds = false;
   // It is being removed: no run starts, so that its runs are known.
-  bool is_going = false;
+  bool is_being_removed = false;
   WallTime going_since{};  // fires from then on are not sent meanwhile
   // After a restart: its missed fires are being checked.
   bool is_recovering = false;
 
   // None of its runs executes, waits for its turn, or is being stored.
   bool is_settled() const {
-    return running.empty() && parked.empty() && leaving.empty() && !has_more_due &&
-           lost_before == 0 && triggers_under_way == 0 && !is_changing && !is_going &&
+    return running.empty() && blocked.empty() && removing.empty() && !has_more_due &&
+           lost_before == 0 && triggers_under_way == 0 && !is_changing && !is_being_removed &&
            !is_recovering;
   }
 
@@ -73,14 +73,14 @@ struct ActiveDefinition {
   }
   // It was suspended after the fire was created, or it has been in quarantine since then. A
   // suspension stops the schedule: triggered runs continue, with their retries.
-  bool voids(const WaitingJob& job) const {
+  bool supersedes(const WaitingJob& job) const {
     if (job.version == row.version) return false;
     return is_fire(job) || row.state == DefinitionState::kQuarantined;
   }
 
   // Whether a loss counts: not for a run from before a quarantine.
   bool counts_loss_of(const WaitingJob& job) const {
-    return !voids(job) || row.state == DefinitionState::kSuspended;
+    return !supersedes(job) || row.state == DefinitionState::kSuspended;
   }
 
   // The next fire for users. For a schedule that is generated ahead, row.next_fire is the first

@@ -27,7 +27,7 @@ struct ForRequest {
 // Holds the time of a waiting job during a change.
 struct TimeHold {
   JobId id{};
-  std::int64_t look = 0;  // the last look of SetBack that had started
+  std::int64_t look = 0;  // the last look of ClockMovedBack that had started
 };
 
 // A script as a stored version with this number.

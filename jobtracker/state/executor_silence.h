@@ -28,7 +28,7 @@ class ExecutorSilence {
   // A heartbeat was not answered. True: the executor is silent from now on.
   bool miss(const Place& place, SteadyTime now) {
     Quiet& quiet = quiet_.try_emplace(place, Quiet{.since = now, .last = now}).first->second;
-    if (now - quiet.last > kBeatsApart) quiet = {.since = now, .last = now};
+    if (now - quiet.last > kHeartbeatsApart) quiet = {.since = now, .last = now};
     quiet.last = now;
     if (quiet.silent_since || now - quiet.since < kExecutorSilent) return false;
     quiet.silent_since = now;
@@ -44,7 +44,8 @@ class ExecutorSilence {
   }
   // Removes executors that get no heartbeats any more.
   void tidy(SteadyTime now) {
-    std::erase_if(quiet_, [&](const auto& one) { return now - one.second.last > kBeatsApart; });
+    std::erase_if(quiet_,
+                  [&](const auto& one) { return now - one.second.last > kHeartbeatsApart; });
   }
 
   // None: it is not silent.
@@ -71,7 +72,7 @@ class ExecutorSilence {
   };
 
   // The time between two heartbeats counts only up to this.
-  static constexpr Duration kBeatsApart = std::chrono::seconds{30};
+  static constexpr Duration kHeartbeatsApart = std::chrono::seconds{30};
 
   std::map<Place, Quiet> quiet_;
 };

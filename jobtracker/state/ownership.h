@@ -62,7 +62,7 @@ class Ownership {
   wire::Message elsewhere(std::int32_t partition, std::int32_t parts) const {
     const auto at = static_cast<std::size_t>(partition);
     if (!addresses_[at].empty() && !owned_.test(at)) {
-      return wire::Elsewhere{.address = addresses_[at], .parts = parts};
+      return wire::Redirect{.address = addresses_[at], .parts = parts};
     }
     return wire::ErrorReply{
         Error{ErrorCode::kUnavailable, "no job tracker owns that now, try again"}};

@@ -43,8 +43,8 @@ inline constexpr std::int64_t kVoidedRunsMax = 1'000'000;
 // Distance of a session's ids; the ids of other sessions are between.
 inline constexpr std::int64_t kIdStep = kPartitions;
 
-// Changes all columns of a definition, and adds or voids its occurrences. kConflict: it does not
-// exist, or has another version or generated_through; nothing happens.
+// Changes all columns of a definition, and adds or supersedes its occurrences. kConflict: it does
+// not exist, or has another version or generated_through; nothing happens.
 struct ChangeDefinition {
   DefinitionId id{};
   std::int32_t expected_version = 0;

@@ -48,9 +48,10 @@ Status BatcherConfig::validate() const {
   return {};
 }
 
-Batcher::Batcher(BatcherConfig config, StoreLane& lane, const Clock& clock, const Logger& log)
+Batcher::Batcher(BatcherConfig config, StoreConnection& connection, const Clock& clock,
+                 const Logger& log)
     : config_(config),
-      lane_(lane),
+      connection_(connection),
       clock_(clock),
       log_(log),
       limit_(std::min<std::size_t>(1000, config.rows_max)) {
@@ -100,7 +101,7 @@ void Batcher::post_request(Urgency urgency, NumberedRequest number,
 void Batcher::ask(Read question, OnAnswer on_answer) {
   const std::uint64_t token = next_token_++;
   asked_.emplace(token, std::move(on_answer));
-  lane_.read(token, std::move(question));
+  connection_.read(token, std::move(question));
 }
 
 void Batcher::hold(std::size_t bytes) {
@@ -136,12 +137,12 @@ bool Batcher::wants_bulk() const {
   return true;
 }
 
-void Batcher::beat() { wants_beat_ = true; }
+void Batcher::heartbeat() { wants_beat_ = true; }
 
 void Batcher::watch_commit() {
-  if (!is_busy_ || stands_still()) return;
+  if (!is_busy_ || is_stalled()) return;
   ++looks_;
-  if (stands_still())
+  if (is_stalled())
     log_.warn("a commit is stalled; no decision is made until it ends", "pending", pending_rows_);
 }
 
@@ -220,7 +221,7 @@ void Batcher::flush(const BatchHead& head) {
   wants_beat_ = false;
   is_busy_ = true;
   sent_at_ = clock_.steady_now();
-  lane_.commit(std::move(batch));
+  connection_.commit(std::move(batch));
 }
 
 bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
@@ -228,7 +229,7 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
   const auto* rolled_back = std::get_if<RolledBack>(&done.result);
   if (rolled_back != nullptr && rolled_back->fenced) return false;  // Nothing follows it.
   is_busy_ = false;
-  if (stands_still()) log_.info("the commit has ended", "pending", pending_rows_);
+  if (is_stalled()) log_.info("the commit has ended", "pending", pending_rows_);
   looks_ = 0;
   if (auto* committed = std::get_if<Committed>(&done.result)) {
     CARILLON_ASSERT(committed->outcomes.size() == done.batch.operations.size(),

@@ -22,9 +22,9 @@ namespace carillon::jobtracker {
 // The interface to a store connection. One batch is in progress at a time; reads are answered in
 // order with the batches. Thread: the loop. Answers arrive as messages, to BatchDone and ReadDone
 // below, never within a call.
-class StoreLane {
+class StoreConnection {
  public:
-  virtual ~StoreLane() = default;
+  virtual ~StoreConnection() = default;
   virtual void commit(Batch batch) = 0;
   virtual void read(std::uint64_t token, Read question) = 0;
 };
@@ -105,7 +105,7 @@ struct BatchHead {
 // Thread: the loop.
 class Batcher {
  public:
-  Batcher(BatcherConfig config, StoreLane& lane, const Clock& clock, const Logger& log);
+  Batcher(BatcherConfig config, StoreConnection& connection, const Clock& clock, const Logger& log);
 
   void post(Urgency urgency, Operation operation, OnOutcome on_outcome);
   void post_unit(Urgency urgency, std::vector<Operation> operations, OnUnit on_unit);
@@ -143,12 +143,12 @@ class Batcher {
 
   // Call it each second: logs when a commit takes several seconds.
   void watch_commit();
-  bool stands_still() const { return looks_ >= kLooksMax; }
+  bool is_stalled() const { return looks_ >= kLooksMax; }
 
   // At the end of a turn: starts a commit if operations wait and the store connection is free.
   void flush(const BatchHead& head);
   // The heartbeat: a commit, even without operations, unless one happened anyway.
-  void beat();
+  void heartbeat();
 
   // The store connection has finished. Sends operations that gathered meanwhile before it calls
   // back, so that the store connection has work while the loop processes the outcomes. False: this
@@ -198,7 +198,7 @@ class Batcher {
   void adapt(std::size_t rows, Duration took);
 
   BatcherConfig config_;
-  StoreLane& lane_;
+  StoreConnection& connection_;
   const Clock& clock_;
   const Logger& log_;
   std::deque<Unit> waiting_[kUrgencies];

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobtracker/store/beat_watch.h"
+#include "jobtracker/store/heartbeat_watch.h"
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/rows.h"
 
@@ -20,7 +20,7 @@ struct ClusterView {
     bool yields = false;    // about to give up partitions
   };
   std::vector<Tracker> trackers{};              // sessions that have not ended
-  std::vector<SessionBeat> beats{};             // their heartbeats, one per store connection
+  std::vector<SessionHeartbeat> heartbeats{};   // their heartbeats, one per store connection
   std::array<SessionId, kPartitions> owners{};  // 0: none
   Partitions used{};                            // partitions with node groups
   Partitions inbox{};                           // partitions with inbox rows

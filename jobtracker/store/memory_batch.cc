@@ -332,7 +332,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeExecutor& change) {
     if (word == ExecutorWord::kRegistered) row.registered_at = said.registered_at;
     if (word == ExecutorWord::kFacts) {
       row.has_trigger = said.has_trigger;
-      row.is_honest = said.is_honest;
+      row.reports_busy_state = said.reports_busy_state;
     }
     put(tables_.executors, key, std::move(row));
   } else if (word == ExecutorWord::kRegistered && !has_list(said.group)) {
@@ -491,8 +491,9 @@ Result<Outcome> MemoryBatch::apply(const CleanLog& clean) {
 // Over all sessions that may still add rows.
 std::int64_t MemoryBatch::log_settled() const {
   std::int64_t through = std::numeric_limits<std::int64_t>::max();
-  for (const auto& [lane, row] : tables_.trackers) {
-    if (!row.has_ended && lane.second != kBeatLane) through = std::min(through, row.log_settled);
+  for (const auto& [connection, row] : tables_.trackers) {
+    if (!row.has_ended && connection.second != kHeartbeatConnection)
+      through = std::min(through, row.log_settled);
   }
   return through;
 }

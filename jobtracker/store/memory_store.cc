@@ -11,59 +11,61 @@ namespace {
 
 Error away() { return {ErrorCode::kUnavailable, "memory store: told to be away"}; }
 
-SessionBeat beat_of(const std::pair<SessionId, std::int32_t>& lane, const TrackerRow& row) {
-  return {.session = lane.first,
-          .lane = lane.second,
+SessionHeartbeat heartbeat_of(const std::pair<SessionId, std::int32_t>& connection,
+                              const TrackerRow& row) {
+  return {.session = connection.first,
+          .connection = connection.second,
           .name = row.name,
           .batch = row.batch,
-          .at = row.beat};
+          .at = row.heartbeat};
 }
 
 }  // namespace
 
 Result<SessionStart> MemoryDatabase::begin_session(const StoreSession& session, WallTime now,
                                                    const SessionPlan& plan) {
-  std::vector<LaneNote> lanes;
-  for (const auto& [lane, row] : tables_.trackers) {
-    lanes.push_back({.beat = beat_of(lane, row),
-                     .id_high = row.id_high,
-                     .alive_before = row.alive_before,
-                     .has_ended = row.has_ended,
-                     .number = row.number,
-                     .lease = row.lease});
+  std::vector<ConnectionNote> connections;
+  for (const auto& [connection, row] : tables_.trackers) {
+    connections.push_back({.heartbeat = heartbeat_of(connection, row),
+                           .id_high = row.id_high,
+                           .alive_before = row.alive_before,
+                           .has_ended = row.has_ended,
+                           .number = row.number,
+                           .lease = row.lease});
   }
-  const auto beginning = CARILLON_TRY(plan_beginning(lanes, tables_.partitions, session, plan));
+  const auto beginning =
+      CARILLON_TRY(plan_beginning(connections, tables_.partitions, session, plan));
   if (!are_as_watched(beginning, plan)) {
     return Error{ErrorCode::kConflict, "another job tracker has started on this store"};
   }
   for (const auto& [partition, note] : beginning.noted) tables_.partitions[partition] = note;
   std::erase_if(tables_.trackers, [&](const auto& entry) {
     return beginning.leaving.contains(entry.first.first) ||
-           (entry.first.first == session.session &&
-            (entry.first.second == session.lane || entry.first.second == kBeatLane));
+           (entry.first.first == session.session && (entry.first.second == session.connection ||
+                                                     entry.first.second == kHeartbeatConnection));
   });
   TrackerRow row{.name = session.name,
                  .id_high = beginning.start.id_high,
-                 .beat = now,
+                 .heartbeat = now,
                  .alive_before = beginning.start.last_alive,
                  .number = beginning.start.number,
                  .address = plan.address,
                  .lease = beginning.start.lease,
                  .log_settled = beginning.start.id_high};
-  tables_.trackers[{session.session, session.lane}] = row;
+  tables_.trackers[{session.session, session.connection}] = row;
   row.alive_before = {};
-  if (plan.silent) tables_.trackers[{session.session, kBeatLane}] = row;
+  if (plan.silent) tables_.trackers[{session.session, kHeartbeatConnection}] = row;
   return beginning.start;
 }
 
 void MemoryDatabase::end_session(SessionId session) {
-  for (auto& [lane, row] : tables_.trackers) {
-    if (lane.first == session) row.has_ended = true;
+  for (auto& [connection, row] : tables_.trackers) {
+    if (connection.first == session) row.has_ended = true;
   }
 }
 
-bool MemoryDatabase::raise_beat(SessionId session, bool yields) {
-  const auto found = tables_.trackers.find({session, kBeatLane});
+bool MemoryDatabase::raise_heartbeat(SessionId session, bool yields) {
+  const auto found = tables_.trackers.find({session, kHeartbeatConnection});
   if (found == tables_.trackers.end() || found->second.has_ended) return false;
   ++found->second.batch;
   found->second.yields = yields;
@@ -72,13 +74,15 @@ bool MemoryDatabase::raise_beat(SessionId session, bool yields) {
 
 ClusterView MemoryDatabase::look(GroupId groups_after) const {
   ClusterView view;
-  for (const auto& [lane, row] : tables_.trackers) {
+  for (const auto& [connection, row] : tables_.trackers) {
     if (row.has_ended) continue;
-    if (view.trackers.empty() || view.trackers.back().session != lane.first) {
-      view.trackers.push_back(
-          {.session = lane.first, .name = row.name, .address = row.address, .yields = row.yields});
+    if (view.trackers.empty() || view.trackers.back().session != connection.first) {
+      view.trackers.push_back({.session = connection.first,
+                               .name = row.name,
+                               .address = row.address,
+                               .yields = row.yields});
     }
-    view.beats.push_back(beat_of(lane, row));
+    view.heartbeats.push_back(heartbeat_of(connection, row));
   }
   for (const auto& [partition, note] : tables_.partitions) {
     view.owners.at(static_cast<std::size_t>(partition)) = note.owner;
@@ -93,7 +97,7 @@ ClusterView MemoryDatabase::look(GroupId groups_after) const {
 }
 
 TrackerRow* MemoryDatabase::tracker(const StoreSession& session) {
-  const auto found = tables_.trackers.find({session.session, session.lane});
+  const auto found = tables_.trackers.find({session.session, session.connection});
   return found == tables_.trackers.end() ? nullptr : &found->second;
 }
 
@@ -127,7 +131,7 @@ Result<Group> MemoryDatabase::split_group(const GroupSplit& split, const Partiti
   const auto plan = CARILLON_TRY(plan_split(groups, split, owned, now));
   const GroupId whole = plan.whole.id;
   if (tables_.executor_groups.contains(whole)) return executors_error(plan.whole);
-  for (const NewPart& part : plan.parts) {
+  for (const NewGroupPartition& part : plan.parts) {
     const GroupId id = part.group.id;
     tables_.groups.emplace(id, part.group);
     const auto is_its = [&](GroupId group, const std::string& task_id) {
@@ -207,7 +211,7 @@ CommitResult MemoryStore::commit(const Batch& batch) {
   }
   row->batch = batch.number;
   row->id_high = batch.id_high;
-  row->beat = batch.now;
+  row->heartbeat = batch.now;
   if (batch.recovered) row->alive_before = WallTime{};
   if (batch.lease != Duration{}) row->lease = batch.lease;
   if (takes_fault(MemoryFault::kUnknownCommitted)) {

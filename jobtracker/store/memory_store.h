@@ -32,7 +32,7 @@ class MemoryDatabase {
   // The session has ended: no watching is needed.
   void end_session(SessionId session);
   // `yields`: it is about to give up partitions. False: it was fenced, or has ended.
-  bool raise_beat(SessionId session, bool yields);
+  bool raise_heartbeat(SessionId session, bool yields);
   // Everything that a job tracker sees of the others; the caller sets the times.
   ClusterView look(GroupId groups_after) const;
 

@@ -65,7 +65,7 @@ struct TrackerRow {
   std::string name{};
   std::int64_t batch = 0;
   std::int64_t id_high = 0;
-  WallTime beat{};
+  WallTime heartbeat{};
   WallTime alive_before{};  // StartAnswer::last_alive; epoch once the session has recovered
   bool has_ended = false;
   std::int32_t number = 0;
@@ -107,7 +107,7 @@ struct MemoryTables {
   std::map<std::tuple<JobId, std::int32_t, std::int64_t>, OutputRow> output{};
   std::map<SessionId, NodeRow> nodes{};
   std::map<std::pair<std::int64_t, std::int64_t>, StoredAnswer> answers{};  // client, slot
-  std::map<std::pair<SessionId, std::int32_t>, TrackerRow> trackers{};      // session, lane
+  std::map<std::pair<SessionId, std::int32_t>, TrackerRow> trackers{};      // session, connection
   PartitionNotes partitions{};
 };
 

@@ -20,12 +20,12 @@ struct ExecutorGroup {
 // One of its executors.
 struct ExecutorRow {
   GroupId group{};
-  std::string address{};     // as given, never rewritten
-  bool is_manual = false;    // listed by hand: need not register, does not expire
-  bool has_trigger = false;  // accepts calls at /trigger, because it did not know /run
-  WallTime registered_at{};  // last registration; epoch: never
-  bool is_honest = false;    // has reported itself as busy, so its idle reports are reliable
-  std::int32_t place = 0;    // position in the list
+  std::string address{};            // as given, never rewritten
+  bool is_manual = false;           // listed by hand: need not register, does not expire
+  bool has_trigger = false;         // accepts calls at /trigger, because it did not know /run
+  WallTime registered_at{};         // last registration; epoch: never
+  bool reports_busy_state = false;  // has reported itself as busy, so its idle reports are reliable
+  std::int32_t place = 0;           // position in the list
 
   bool operator==(const ExecutorRow&) const = default;
 };

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "jobtracker/store/group_parts.h"
+#include "jobtracker/store/group_split.h"
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/push_rows.h"
 #include "jobtracker/store/rows.h"

@@ -59,7 +59,7 @@ inline bool was_tried(const WaitingJob& job) {
 
 // The clock that set its time moved back by `by`, to `to`. The new time is not before `to`, so that
 // earlier jobs stay first. Times chosen by users or schedules do not change.
-inline void set_back(WaitingJob& job, Duration by, WallTime to) {
+inline void clock_moved_back(WaitingJob& job, Duration by, WallTime to) {
   const WallTime due = std::max(due_time(job) - by, to);
   const bool was_asked_for_now = job.kind == ScheduleKind::kNow ||
                                  (job.triggered && !job.makes_up) ||

@@ -5,28 +5,30 @@
 namespace carillon::jobtracker {
 namespace {
 
-std::map<SessionId, std::vector<SessionBeat>> leaving(const std::vector<LaneNote>& lanes,
-                                                      const StoreSession& session,
-                                                      const SessionPlan& plan) {
-  std::map<SessionId, std::vector<SessionBeat>> all;
-  for (const LaneNote& lane : lanes) {
-    const SessionId one = lane.beat.session;
-    const bool is_silent =
-        !plan.silent || std::any_of(plan.silent->begin(), plan.silent->end(),
-                                    [&](const SessionBeat& beat) { return beat.session == one; });
-    if (one != session.session && (is_silent || lane.has_ended || one == plan.before)) {
-      all[one].push_back(lane.beat);
+std::map<SessionId, std::vector<SessionHeartbeat>> leaving(
+    const std::vector<ConnectionNote>& connections, const StoreSession& session,
+    const SessionPlan& plan) {
+  std::map<SessionId, std::vector<SessionHeartbeat>> all;
+  for (const ConnectionNote& connection : connections) {
+    const SessionId one = connection.heartbeat.session;
+    const bool is_silent = !plan.silent || std::any_of(plan.silent->begin(), plan.silent->end(),
+                                                       [&](const SessionHeartbeat& heartbeat) {
+                                                         return heartbeat.session == one;
+                                                       });
+    if (one != session.session && (is_silent || connection.has_ended || one == plan.before)) {
+      all[one].push_back(connection.heartbeat);
     }
   }
   return all;
 }
 
-std::optional<std::int32_t> free_number(const std::vector<LaneNote>& lanes,
+std::optional<std::int32_t> free_number(const std::vector<ConnectionNote>& connections,
                                         const SessionBeginning& beginning, SessionId us) {
   Partitions taken;
-  for (const LaneNote& lane : lanes) {
-    if (lane.beat.session != us && !beginning.leaving.contains(lane.beat.session)) {
-      taken.set(static_cast<std::size_t>(lane.number % kPartitions));
+  for (const ConnectionNote& connection : connections) {
+    if (connection.heartbeat.session != us &&
+        !beginning.leaving.contains(connection.heartbeat.session)) {
+      taken.set(static_cast<std::size_t>(connection.number % kPartitions));
     }
   }
   for (std::int32_t number = 0; number < kPartitions; ++number) {
@@ -36,17 +38,19 @@ std::optional<std::int32_t> free_number(const std::vector<LaneNote>& lanes,
 }
 
 // Partitions without a live owner become ours if wanted, otherwise free.
-void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& partitions,
-                     const StoreSession& session, const SessionPlan& plan,
-                     SessionBeginning& beginning) {
+void take_partitions(const std::vector<ConnectionNote>& connections,
+                     const PartitionNotes& partitions, const StoreSession& session,
+                     const SessionPlan& plan, SessionBeginning& beginning) {
   SessionStart& start = beginning.start;
-  std::map<SessionId, const LaneNote*> owners;  // their store connections that commit
+  std::map<SessionId, const ConnectionNote*> owners;  // their store connections that commit
   WallTime last_of_all{};
-  for (const LaneNote& lane : lanes) {
-    if (lane.beat.lane == kBeatLane || lane.beat.session == session.session) continue;
-    owners[lane.beat.session] = &lane;
-    const bool counts = lane.alive_before == WallTime{} && lane.beat.batch > 0;
-    last_of_all = std::max(last_of_all, counts ? lane.beat.at : lane.alive_before);
+  for (const ConnectionNote& connection : connections) {
+    if (connection.heartbeat.connection == kHeartbeatConnection ||
+        connection.heartbeat.session == session.session)
+      continue;
+    owners[connection.heartbeat.session] = &connection;
+    const bool counts = connection.alive_before == WallTime{} && connection.heartbeat.batch > 0;
+    last_of_all = std::max(last_of_all, counts ? connection.heartbeat.at : connection.alive_before);
   }
   for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
     const auto found = partitions.find(partition);
@@ -58,8 +62,8 @@ void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& p
     if (lives && found != partitions.end()) continue;
     // Its last time counts, even if its predecessor's clock was ahead. A session that was still
     // recovering does not hide earlier missed fires.
-    if (owner != owners.end() && owner->second->beat.batch > 0) {
-      const WallTime word = owner->second->beat.at;
+    if (owner != owners.end() && owner->second->heartbeat.batch > 0) {
+      const WallTime word = owner->second->heartbeat.at;
       const bool has_recovered = owner->second->alive_before == WallTime{};
       now.alive_before = has_recovered ? word : std::min(now.alive_before, word);
     }
@@ -76,19 +80,23 @@ void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& p
 
 // The session's own row, if it is stored, was not fenced, and has done nothing yet: the connection
 // broke during the COMMIT that started it.
-const LaneNote* find_begun(const std::vector<LaneNote>& lanes, const StoreSession& session) {
-  const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const LaneNote& lane) {
-    return lane.beat.session == session.session && lane.beat.lane == session.lane;
-  });
-  const bool has_begun = found != lanes.end() && !found->has_ended && found->beat.batch == 0;
+const ConnectionNote* find_begun(const std::vector<ConnectionNote>& connections,
+                                 const StoreSession& session) {
+  const auto found =
+      std::find_if(connections.begin(), connections.end(), [&](const ConnectionNote& connection) {
+        return connection.heartbeat.session == session.session &&
+               connection.heartbeat.connection == session.connection;
+      });
+  const bool has_begun =
+      found != connections.end() && !found->has_ended && found->heartbeat.batch == 0;
   return has_begun ? &*found : nullptr;
 }
 
 // As it started.
-SessionStart start_of(const LaneNote& begun, const PartitionNotes& partitions) {
+SessionStart start_of(const ConnectionNote& begun, const PartitionNotes& partitions) {
   SessionStart start{.id_high = begun.id_high, .number = begun.number, .lease = begun.lease};
   for (const auto& [partition, note] : partitions) {
-    if (note.owner != begun.beat.session) continue;
+    if (note.owner != begun.heartbeat.session) continue;
     start.epochs[partition] = note.epoch;
     start.owned.set(static_cast<std::size_t>(partition));
     start.last_alive_of[partition] = note.alive_before;
@@ -99,41 +107,43 @@ SessionStart start_of(const LaneNote& begun, const PartitionNotes& partitions) {
 
 }  // namespace
 
-Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
+Result<SessionBeginning> plan_beginning(const std::vector<ConnectionNote>& connections,
                                         const PartitionNotes& partitions,
                                         const StoreSession& session, const SessionPlan& plan) {
-  const LaneNote* begun = find_begun(lanes, session);
+  const ConnectionNote* begun = find_begun(connections, session);
   if (plan.silent && begun != nullptr) {
     return SessionBeginning{.start = start_of(*begun, partitions)};
   }
-  SessionBeginning beginning{.leaving = leaving(lanes, session, plan)};
+  SessionBeginning beginning{.leaving = leaving(connections, session, plan)};
   if (plan.before && !beginning.leaving.contains(plan.before)) {
     return fenced_error({.session = plan.before, .name = session.name});
   }
-  const auto number = free_number(lanes, beginning, session.session);
+  const auto number = free_number(connections, beginning, session.session);
   if (!number) {
     return Error{ErrorCode::kInvalidArgument, "the store has " + std::to_string(kPartitions) +
                                                   " job trackers, which is the maximum (stop one)"};
   }
   beginning.start.number = *number;
   beginning.start.lease = session.lease;
-  for (const LaneNote& lane : lanes) {
-    beginning.start.id_high = std::max(beginning.start.id_high, lane.id_high);
+  for (const ConnectionNote& connection : connections) {
+    beginning.start.id_high = std::max(beginning.start.id_high, connection.id_high);
     // Also of live sessions: free partitions may have been theirs just now.
-    if (lane.beat.lane != kBeatLane)
-      beginning.start.lease = std::max(beginning.start.lease, lane.lease);
+    if (connection.heartbeat.connection != kHeartbeatConnection)
+      beginning.start.lease = std::max(beginning.start.lease, connection.lease);
   }
-  take_partitions(lanes, partitions, session, plan, beginning);
+  take_partitions(connections, partitions, session, plan, beginning);
   return beginning;
 }
 
 bool are_as_watched(const SessionBeginning& beginning, const SessionPlan& plan) {
   if (!plan.silent) return true;
-  return std::all_of(plan.silent->begin(), plan.silent->end(), [&](const SessionBeat& beat) {
-    const auto found = beginning.leaving.find(beat.session);
-    return found == beginning.leaving.end() ||
-           std::find(found->second.begin(), found->second.end(), beat) != found->second.end();
-  });
+  return std::all_of(plan.silent->begin(), plan.silent->end(),
+                     [&](const SessionHeartbeat& heartbeat) {
+                       const auto found = beginning.leaving.find(heartbeat.session);
+                       return found == beginning.leaving.end() ||
+                              std::find(found->second.begin(), found->second.end(), heartbeat) !=
+                                  found->second.end();
+                     });
 }
 
 void keep_owned(StartAnswer& start) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "carillon/result.h"
-#include "jobtracker/store/beat_watch.h"
+#include "jobtracker/store/heartbeat_watch.h"
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/reads.h"
 #include "jobtracker/store/store_session.h"
@@ -17,13 +17,13 @@
 namespace carillon::jobtracker {
 
 // The row of a session with its heartbeat, when job trackers share a store.
-inline constexpr std::int32_t kBeatLane = -1;
+inline constexpr std::int32_t kHeartbeatConnection = -1;
 
 // The input of a session's start.
 struct SessionPlan {
   // Silent sessions, as last observed: they are fenced if they have not changed. None: no other
   // session uses the store, and all recorded ones are fenced.
-  std::optional<std::vector<SessionBeat>> silent{};
+  std::optional<std::vector<SessionHeartbeat>> silent{};
   SessionId before{};  // the previous session of the same process, which this one replaces; 0: none
   Partitions wanted = all_partitions();  // of those without a live owner
   std::string address{};                 // address for other job trackers
@@ -43,8 +43,8 @@ struct SessionStart {
 };
 
 // The stored state of one store connection of a session.
-struct LaneNote {
-  SessionBeat beat{};
+struct ConnectionNote {
+  SessionHeartbeat heartbeat{};
   std::int64_t id_high = 0;
   WallTime alive_before{};  // epoch: the fires missed before it have outcomes
   bool has_ended = false;
@@ -62,7 +62,7 @@ using PartitionNotes = std::map<std::int32_t, PartitionNote>;
 struct SessionBeginning {
   // The sessions whose rows are deleted, with all their store connections as read: observed, ended,
   // and replaced ones; or all.
-  std::map<SessionId, std::vector<SessionBeat>> leaving{};
+  std::map<SessionId, std::vector<SessionHeartbeat>> leaving{};
   PartitionNotes noted{};  // the new state of partitions
   SessionStart start{};
 };
@@ -70,7 +70,7 @@ struct SessionBeginning {
 // The start of a session that is already stored continues with the stored data: it is repeated when
 // the outcome of the commit is unknown. Errors: kDenied if the previous session was fenced.
 // kInvalidArgument if there are too many sessions.
-Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
+Result<SessionBeginning> plan_beginning(const std::vector<ConnectionNote>& connections,
                                         const PartitionNotes& partitions,
                                         const StoreSession& session, const SessionPlan& plan);
 

@@ -20,13 +20,15 @@ bool may_pass(const Error& error) {
 }  // namespace
 
 Result<std::unique_ptr<StoreThread>> StoreThread::start(std::unique_ptr<Store> store,
-                                                        EventLoop& loop, OnLaneAnswer on_answer) {
-  std::unique_ptr<StoreThread> lane(new StoreThread(std::move(store), loop, std::move(on_answer)));
-  lane->thread_ = CARILLON_TRY(Thread::start("store", [raw = lane.get()] { raw->run(); }));
-  return lane;
+                                                        EventLoop& loop, OnStoreAnswer on_answer) {
+  std::unique_ptr<StoreThread> connection(
+      new StoreThread(std::move(store), loop, std::move(on_answer)));
+  connection->thread_ =
+      CARILLON_TRY(Thread::start("store", [raw = connection.get()] { raw->run(); }));
+  return connection;
 }
 
-StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnLaneAnswer on_answer)
+StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnStoreAnswer on_answer)
     : store_(std::move(store)), loop_(loop), on_answer_(std::move(on_answer)) {
   loop_.watch(outbox_.fd(), [this] {
     outbox_.clear();
@@ -39,7 +41,7 @@ StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnLaneAn
 }
 
 void StoreThread::ask_more() {
-  while (!to_ask_.empty() && asked_ < kLaneReadsMax) {
+  while (!to_ask_.empty() && asked_ < kStoreReadsMax) {
     const bool taken = inbox_.put(std::move(to_ask_.front()));
     CARILLON_ASSERT(taken, "the inbox has room for all reads in progress");
     to_ask_.pop_front();
@@ -50,7 +52,7 @@ void StoreThread::ask_more() {
 StoreThread::~StoreThread() {
   stopping_ = true;
   stop_.signal();
-  inbox_.put(LaneQuestion{});  // Wakes the thread; a full inbox means that it is awake.
+  inbox_.put(StoreQuestion{});  // Wakes the thread; a full inbox means that it is awake.
   if (thread_) thread_->join();
   loop_.unwatch(outbox_.fd());
 }
@@ -67,7 +69,7 @@ void StoreThread::read(std::uint64_t token, Read question) {
 }
 
 void StoreThread::run() {
-  LaneLine line;
+  StoreWorkQueue line;
   while (!stopping_) {
     while (auto work = inbox_.take()) line.put(std::move(*work));
     if (stopping_) break;
@@ -77,7 +79,7 @@ void StoreThread::run() {
     } else if (auto* batch = std::get_if<Batch>(&*work)) {
       do_batch(std::move(*batch));
     } else {
-      do_read(std::move(std::get<LaneQuestion>(*work)));
+      do_read(std::move(std::get<StoreQuestion>(*work)));
     }
   }
 }
@@ -125,7 +127,7 @@ CommitResult StoreThread::settle(const Batch& batch, Unknown unknown) {
   }
 }
 
-void StoreThread::do_read(LaneQuestion question) {
+void StoreThread::do_read(StoreQuestion question) {
   while (true) {
     auto result = store_->read(question.read);
     if (result.ok() || !may_pass(result.error())) {
@@ -156,7 +158,7 @@ void StoreThread::say_back() {
   answer(StoreHealth{});
 }
 
-void StoreThread::answer(LaneAnswer answer) {
+void StoreThread::answer(StoreAnswer answer) {
   while (!outbox_.put(std::move(answer))) {
     if (stop_.wait_for(kOutboxFull) || stopping_) return;
   }

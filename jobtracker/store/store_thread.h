@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "jobtracker/store/batcher.h"
-#include "jobtracker/store/lane_line.h"
 #include "jobtracker/store/store.h"
+#include "jobtracker/store/store_work_queue.h"
 #include "shared/base/log.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/mailbox.h"
@@ -23,21 +23,21 @@ struct StoreHealth {
 };
 
 // Most reads at the store thread; further ones wait in the loop.
-inline constexpr std::size_t kLaneReadsMax = 1024;
+inline constexpr std::size_t kStoreReadsMax = 1024;
 
-using LaneAnswer = std::variant<BatchDone, ReadDone, StoreHealth>;
-using OnLaneAnswer = std::function<void(LaneAnswer)>;
+using StoreAnswer = std::variant<BatchDone, ReadDone, StoreHealth>;
+using OnStoreAnswer = std::function<void(StoreAnswer)>;
 
-// A store connection with its thread. It does requests in the order of LaneLine. While the database
-// is unreachable it retries, first after 100 ms, at most every second. A commit with an unknown
-// outcome is settled before anything else.
+// A store connection with its thread. It does requests in the order of StoreWorkQueue. While the
+// database is unreachable it retries, first after 100 ms, at most every second. A commit with an
+// unknown outcome is settled before anything else.
 //
 // Thread: the loop. The store is used only on the store thread.
-class StoreThread final : public StoreLane {
+class StoreThread final : public StoreConnection {
  public:
   // Answers arrive as calls of on_answer on `loop`.
   static Result<std::unique_ptr<StoreThread>> start(std::unique_ptr<Store> store, EventLoop& loop,
-                                                    OnLaneAnswer on_answer);
+                                                    OnStoreAnswer on_answer);
   // Stops waiting for an unreachable database; pending requests are dropped.
   ~StoreThread() override;
 
@@ -48,29 +48,29 @@ class StoreThread final : public StoreLane {
   std::uint64_t commit_under_way() const { return commit_under_way_; }
 
  private:
-  StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnLaneAnswer on_answer);
+  StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnStoreAnswer on_answer);
   void ask_more();
   void run();
   void do_batch(Batch batch);
   void end_batch(BatchDone done);
   // The end of a commit whose outcome was unknown.
   CommitResult settle(const Batch& batch, Unknown unknown);
-  void do_read(LaneQuestion question);
+  void do_read(StoreQuestion question);
   // False: asked to stop.
   bool wait_before_retry(const Error& error);
   void say_back();
-  void answer(LaneAnswer answer);
+  void answer(StoreAnswer answer);
 
   std::unique_ptr<Store> store_;
   EventLoop& loop_;
   Logger log_{"jobtracker.store"};
-  OnLaneAnswer on_answer_;
-  Mailbox<LaneWork> inbox_{kLaneReadsMax + 2};  // the current batch, and the stop request
-  std::deque<LaneQuestion> to_ask_;             // reads beyond kLaneReadsMax
-  std::size_t asked_ = 0;                       // unanswered reads
+  OnStoreAnswer on_answer_;
+  Mailbox<StoreWork> inbox_{kStoreReadsMax + 2};  // the current batch, and the stop request
+  std::deque<StoreQuestion> to_ask_;              // reads beyond kStoreReadsMax
+  std::size_t asked_ = 0;                         // unanswered reads
   std::uint64_t last_commit_ = 0;
   std::atomic<std::uint64_t> commit_under_way_{0};
-  Mailbox<LaneAnswer> outbox_{16384};
+  Mailbox<StoreAnswer> outbox_{16384};
   std::atomic<bool> stopping_{false};
   Wakeup stop_;
   Duration backoff_{};  // 0: the database answers

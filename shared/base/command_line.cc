@@ -160,8 +160,8 @@ Error unknown_verb(const Program& program, const std::vector<std::string>& argum
     if (is_called(verb.also_called, word)) meant = verb.name;
   }
   return wrong_usage("unknown verb '" + word + "'" +
-                     (meant.empty() ? did_you_mean(word, first_words) : meant_text(meant)) + ", " +
-                     program.name + " --help lists them");
+                     (meant.empty() ? did_you_mean(word, first_words) : meant_text(meant)) +
+                     ", see " + program.name + " --help");
 }
 
 Error unknown_flag(const Program& program, const Verb* verb, const std::string& argument) {
@@ -182,8 +182,8 @@ Error unknown_flag(const Program& program, const Verb* verb, const std::string& 
     help = program.name + " " + verb->name + " --help";
   }
   return wrong_usage("unknown flag '" + flag + "'" +
-                     (meant.empty() ? did_you_mean(flag, known) : meant_text(meant)) + ", " + help +
-                     " lists them");
+                     (meant.empty() ? did_you_mean(flag, known) : meant_text(meant)) + ", see " +
+                     help);
 }
 
 // "help submit" equals "submit --help", with any other flags.
@@ -207,7 +207,7 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   take_help_word(arguments, line);
   if (arguments.empty()) {
     if (only_prints(line)) return line;
-    return wrong_usage("a verb is needed, " + program.name + " see --help");
+    return wrong_usage("a verb is needed, see " + program.name + " --help");
   }
   if (arguments.front().starts_with('-')) {
     return unknown_flag(program, nullptr, arguments.front());

@@ -141,7 +141,7 @@ Status add_plain(std::string_view item, const FieldRule& rule, int base, Values&
   int high = rule.last;
   if (body.empty() && !rule.bare_step) {
     return refuse(std::string{rule.name} + " " + quoted(item) +
-                  " has nothing before the / (write *" + std::string{item});
+                  " has nothing before the / (write *" + std::string{item} + ")");
   }
   if (!body.empty() && body != "*") {
     const std::size_t dash = body.find('-');

@@ -100,9 +100,9 @@ struct WorkDone {
 // The interface of a loop to an outbox: the loop must not wait for a disk.
 //
 // Thread: the loop.
-class Lane {
+class OutboxWriter {
  public:
-  virtual ~Lane() = default;
+  virtual ~OutboxWriter() = default;
   // Requires: the previous work was taken.
   virtual void start(Work work) = 0;
   // The started work, when it is done; the loop is woken for it.

@@ -13,7 +13,7 @@ namespace carillon::outbox {
 
 // An outbox on its own thread, so that the loop does not wait for its disk. Thread: the loop;
 // finish() and the destructor by the owner.
-class OutboxThread final : public Lane {
+class OutboxThread final : public OutboxWriter {
  public:
   // `wake` is called on that thread when work is done.
   static Result<std::unique_ptr<OutboxThread>> start(std::unique_ptr<Outbox> outbox,

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "shared/base/clock.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon {
 
@@ -16,7 +16,7 @@ namespace carillon {
 //
 // Thread: one thread for run() and all other functions, except stop() and wake(), which any thread
 // or signal handler may call.
-class EventLoop final : public Executor {
+class EventLoop final : public TaskRunner {
  public:
   explicit EventLoop(const Clock& clock);
   ~EventLoop() override;

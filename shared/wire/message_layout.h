@@ -126,10 +126,10 @@ struct Layout<Register> {
 };
 
 template <>
-struct Layout<OwnedPart> {
-  static constexpr std::string_view kName = "OwnedPart";
-  static constexpr std::tuple kSlots{slot("part", &OwnedPart::part),
-                                     slot("epoch", &OwnedPart::epoch)};
+struct Layout<OwnedPartition> {
+  static constexpr std::string_view kName = "OwnedPartition";
+  static constexpr std::tuple kSlots{slot("part", &OwnedPartition::part),
+                                     slot("epoch", &OwnedPartition::epoch)};
 };
 
 template <>
@@ -285,10 +285,10 @@ struct Layout<Feedback> {
 };
 
 template <>
-struct Layout<Elsewhere> {
-  static constexpr std::string_view kName = "Elsewhere";
-  static constexpr std::tuple kSlots{slot("address", &Elsewhere::address),
-                                     slot("parts", &Elsewhere::parts)};
+struct Layout<Redirect> {
+  static constexpr std::string_view kName = "Redirect";
+  static constexpr std::tuple kSlots{slot("address", &Redirect::address),
+                                     slot("parts", &Redirect::parts)};
 };
 
 }  // namespace carillon::wire

@@ -164,7 +164,7 @@ struct Register {
 };
 
 // A partition of a node group that the answering job tracker owns.
-struct OwnedPart {
+struct OwnedPartition {
   std::int32_t part = 0;
   std::int64_t epoch = 0;  // of two claims, the higher one is valid
 };
@@ -176,7 +176,7 @@ struct Registered {
   // For a split group: its number of partitions, and those of this job tracker. The task tracker
   // registers with the other job trackers for the others.
   std::int32_t parts = 0;
-  std::vector<OwnedPart> owned{};
+  std::vector<OwnedPartition> owned{};
 };
 
 // Renews the lease. Sets the credit: up to `window` jobs in hand-outs above `handout_seen`.
@@ -325,7 +325,7 @@ struct Feedback {
 // A redirect. Nothing was done; send the message unchanged to that job tracker. Without an address,
 // the message concerns node groups of several job trackers: send it in parts with new numbers, one
 // for each node group, or for a split group one for each partition.
-struct Elsewhere {
+struct Redirect {
   std::string address{};   // "tcp://host-2:35001"
   std::int32_t parts = 0;  // number of partitions of a split group; see shared/job/bucket.h
 };
@@ -338,7 +338,7 @@ struct ErrorReply {
 
 using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
                              Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
-                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Elsewhere>;
+                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Redirect>;
 
 // On the wire, a message's type is its position in this list, which grows only at its end.
 struct Envelope {

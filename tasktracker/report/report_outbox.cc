@@ -14,9 +14,9 @@ constexpr std::size_t kWrittenBytesAim = 4 * 1024 * 1024;
 
 }  // namespace
 
-ReportOutbox::ReportOutbox(outbox::Lane* lane, std::int64_t last_id)
-    : lane_(lane), last_id_(last_id) {
-  if (lane_ != nullptr) want_left();
+ReportOutbox::ReportOutbox(outbox::OutboxWriter* writer, std::int64_t last_id)
+    : writer_(writer), last_id_(last_id) {
+  if (writer_ != nullptr) want_left();
 }
 
 outbox::EntryId ReportOutbox::keep(SessionId session, const wire::RunResult& result) {
@@ -59,8 +59,8 @@ void ReportOutbox::look_again(bool any_group) {
 }
 
 void ReportOutbox::turn(SteadyTime now) {
-  if (lane_ == nullptr) return;
-  while (std::optional<outbox::WorkDone> done = lane_->take()) {
+  if (writer_ == nullptr) return;
+  while (std::optional<outbox::WorkDone> done = writer_->take()) {
     is_busy_ = false;
     on_done(std::move(*done), now);
   }
@@ -74,7 +74,7 @@ void ReportOutbox::turn(SteadyTime now) {
   }
   if (next_.empty()) return;
   is_busy_ = true;
-  lane_->start(std::exchange(next_, {}));
+  writer_->start(std::exchange(next_, {}));
 }
 
 void ReportOutbox::on_done(outbox::WorkDone&& done, SteadyTime now) {
@@ -137,7 +137,7 @@ void ReportOutbox::read(outbox::Entry&& entry) {
 }
 
 std::optional<SteadyTime> ReportOutbox::next_time() const {
-  if (lane_ == nullptr || is_busy_ || (next_.empty() && unwritten_.empty())) return std::nullopt;
+  if (writer_ == nullptr || is_busy_ || (next_.empty() && unwritten_.empty())) return std::nullopt;
   return retry_at_;
 }
 

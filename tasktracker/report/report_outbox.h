@@ -32,10 +32,10 @@ namespace carillon::tasktracker {
 // Thread: the loop.
 class ReportOutbox {
  public:
-  // `lane`: null if nothing is stored. `last_id`: of its outbox.
-  ReportOutbox(outbox::Lane* lane, std::int64_t last_id);
+  // `writer`: null if nothing is stored. `last_id`: of its outbox.
+  ReportOutbox(outbox::OutboxWriter* writer, std::int64_t last_id);
 
-  bool is_in_use() const { return lane_ != nullptr; }
+  bool is_in_use() const { return writer_ != nullptr; }
 
   outbox::EntryId keep(SessionId session, const wire::RunResult& result);
   outbox::EntryId keep(SessionId session, const wire::OutputChunk& chunk);
@@ -79,7 +79,7 @@ class ReportOutbox {
   void say_whether_failing(const outbox::WorkDone& done);
   void read(outbox::Entry&& entry);
 
-  outbox::Lane* const lane_;
+  outbox::OutboxWriter* const writer_;
   const Logger log_{"outbox"};
   std::int64_t last_id_;
   outbox::Work next_{};

@@ -17,8 +17,8 @@ void DeferredRuns::add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_bef
 }
 
 // Jobs that wait for their time are never that old.
-std::vector<wire::AttemptId> DeferredRuns::take_back(std::optional<SteadyTime> older_than) {
-  std::vector<wire::AttemptId> taken = runs_.take_back(older_than);
+std::vector<wire::AttemptId> DeferredRuns::reclaim(std::optional<SteadyTime> older_than) {
+  std::vector<wire::AttemptId> taken = runs_.reclaim(older_than);
   if (older_than) return taken;
   for (const auto& [at, deferred] : deferred_) taken.push_back(deferred.job.id);
   deferred_.clear();

@@ -22,7 +22,7 @@ class DeferredRuns final : public Runs {
 
   void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) override;
   void close() override { runs_.close(); }
-  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) override;
+  std::vector<wire::AttemptId> reclaim(std::optional<SteadyTime> older_than) override;
   Stopped stop(wire::AttemptId id, StopReason reason, const std::string& detail) override;
   void stop_all(StopReason reason, const std::string& detail, bool at_once) override {
     runs_.stop_all(reason, detail, at_once);

@@ -82,7 +82,7 @@ void RunPool::close() {
   closed_ = true;
 }
 
-std::vector<wire::AttemptId> RunPool::take_back(std::optional<SteadyTime> older_than) {
+std::vector<wire::AttemptId> RunPool::reclaim(std::optional<SteadyTime> older_than) {
   std::vector<wire::AttemptId> taken;
   const MutexLock lock(mutex_);
   while (!queue_.empty() && (!older_than || queue_.front().since < *older_than)) {

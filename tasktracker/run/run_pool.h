@@ -50,7 +50,7 @@ class RunPool final : public Runs {
 
   void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) override;
   void close() override;
-  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) override;
+  std::vector<wire::AttemptId> reclaim(std::optional<SteadyTime> older_than) override;
   Stopped stop(wire::AttemptId id, StopReason reason, const std::string& detail) override;
   void stop_all(StopReason reason, const std::string& detail, bool at_once) override;
   std::optional<SteadyTime> keep_time(SteadyTime now) override;

@@ -39,7 +39,7 @@ class Runs {
   virtual void close() = 0;
 
   // Removes the jobs that were queued before `older_than`, or all, from the queue.
-  virtual std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) = 0;
+  virtual std::vector<wire::AttemptId> reclaim(std::optional<SteadyTime> older_than) = 0;
 
   // Removes the job from the queue, or requests the stop of its run. False: it is not here.
   struct Stopped {

@@ -23,7 +23,7 @@ namespace carillon::bench {
 // As in a job tracker, checkpoints of SQLite have a thread of their own.
 //
 // Thread: the one that opened it.
-class DirectStore final : public jobtracker::StoreLane {
+class DirectStore final : public jobtracker::StoreConnection {
  public:
   static Result<std::unique_ptr<DirectStore>> open(const std::string& url, const Clock& clock,
                                                    const jobtracker::BatcherConfig& config = {});

@@ -92,13 +92,13 @@ class HistoryFaultTest(unittest.TestCase):
             self.assertNotEqual(run.returncode, 0, run.stdout)
             self.assertIn(reason, run.stderr)
 
-    def test_each_workload_fails_when_a_row_is_lost_or_doubled(self):
+    def test_every_workload_fails_when_a_row_is_lost_or_duplicated(self):
         for workload, flags, row in WORKLOADS:
             lost, twice = REASONS.get(workload, ("never ended", "ended twice"))
             self.check_fails(workload, flags, "lose", row, lost)
             self.check_fails(workload, flags, "double", row, twice)
 
-    def test_a_start_before_its_time_and_a_time_that_was_not_asked_for_are_seen(self):
+    def test_early_starts_and_wrong_trigger_times_are_detected(self):
         for workload, flags, row in WORKLOADS:
             if workload not in ("burst", "cron"):
                 continue
@@ -106,7 +106,7 @@ class HistoryFaultTest(unittest.TestCase):
             moved = "and was to run at" if workload == "burst" else "which is none of its times"
             self.check_fails(workload, flags, "move", row, moved)
 
-    def test_a_job_that_has_ended_and_still_executes_is_seen(self):
+    def test_an_ended_job_that_still_executes_is_detected(self):
         for workload, flags, row in WORKLOADS:
             if workload in ("burst", "drain", "flow", "latency", "submit"):
                 self.check_fails(workload, flags, "keep", row, "0 wait and 1 execute")

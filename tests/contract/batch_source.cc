@@ -152,7 +152,7 @@ GroupSplit BatchSource::next_split() {
 
 void BatchSource::note_split(const SplitPlan& plan) {
   leaving_.clear();  // It may have gone to a part.
-  for (const NewPart& part : plan.parts) {
+  for (const NewGroupPartition& part : plan.parts) {
     groups_.push_back(part.group.id);
     const auto move = [&](auto& row) {
       if (row.group == plan.whole.id && part.takes(bucket_of(row.task_id)))
@@ -519,7 +519,7 @@ void BatchSource::change_executor(Operations& to) {
                                .is_manual = chance(20),
                                .has_trigger = chance(50),
                                .registered_at = time(),
-                               .is_honest = chance(50),
+                               .reports_busy_state = chance(50),
                                .place = static_cast<std::int32_t>(below(1000))},
                               static_cast<ExecutorWord>(below(5))});
 }

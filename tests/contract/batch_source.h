@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "jobtracker/store/batch.h"
-#include "jobtracker/store/group_parts.h"
+#include "jobtracker/store/group_split.h"
 #include "jobtracker/store/memory_tables.h"
 #include "shared/base/random.h"
 

@@ -14,7 +14,7 @@ namespace carillon::jobtracker {
 
 // What happens to the stores that are compared, beside batches and reads.
 enum class Event : std::uint8_t {
-  // Of sessions. Those up to kBeatRaised need others beside them.
+  // Of sessions. Those up to kHeartbeatRaised need others beside them.
   kBegunBesideOthers,
   kTakenPlace,  // of one that went on until then
   kTakenPlaceOfFenced,
@@ -23,7 +23,7 @@ enum class Event : std::uint8_t {
   kPartitionsTaken,
   kPartitionsLeft,
   kInboxOfOthers,  // a session is shown nothing of what waits for another
-  kBeatRaised,
+  kHeartbeatRaised,
   kBeatOfNobody,
   kBegunAlone,
   kBegunAgain,  // the first time the answer was lost

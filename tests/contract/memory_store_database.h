@@ -34,8 +34,8 @@ class MemoryTestDatabase final : public StoreTestDatabase {
   Result<std::unique_ptr<ReadOnlyStore>> open_reader() override {
     return std::unique_ptr<ReadOnlyStore>{std::make_unique<MemoryReader>(database_)};
   }
-  Result<bool> raise_beat(SessionId session, bool yields) override {
-    return database_.raise_beat(session, yields);
+  Result<bool> raise_heartbeat(SessionId session, bool yields) override {
+    return database_.raise_heartbeat(session, yields);
   }
   Result<ClusterView> look(GroupId groups_after) override { return database_.look(groups_after); }
   void cut_next_commit(bool committed) override { cut_ = committed; }

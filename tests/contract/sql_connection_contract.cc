@@ -23,7 +23,7 @@ std::vector<Value> numbers(std::int64_t first, std::int64_t count) {
   return values;
 }
 
-TEST_P(SqlConnectionContract, GivesBackValuesOfEveryKind) {
+TEST_P(SqlConnectionContract, ReadsBackEveryValueType) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, i BIGINT, r DOUBLE, s " + text_type() + ", b " +
       bytes_type() + ", n BIGINT)");
   run("INSERT INTO t (id, i, r, s, b, n) VALUES (?, ?, ?, ?, ?, ?)",
@@ -47,7 +47,7 @@ TEST_P(SqlConnectionContract, GivesBackValuesOfEveryKind) {
   EXPECT_EQ(rows, 1);
 }
 
-TEST_P(SqlConnectionContract, KeepsViewsOfOneRowApart) {
+TEST_P(SqlConnectionContract, KeepsColumnViewsOfARowSeparate) {
   std::string joined;
   const auto status = connection_->query("SELECT 'one', 'two', 3", {}, [&](const Row& row) {
     const auto first = row.bytes(0);
@@ -59,14 +59,14 @@ TEST_P(SqlConnectionContract, KeepsViewsOfOneRowApart) {
   EXPECT_EQ(joined, "onetwo3");
 }
 
-TEST_P(SqlConnectionContract, TellsAnEmptyTextFromNull) {
+TEST_P(SqlConnectionContract, DistinguishesEmptyTextFromNull) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, s " + text_type() + ", b " + bytes_type() + ")");
   run("INSERT INTO t VALUES (?, ?, ?)",
       {Value::of(1), Value::of_text(std::string_view{}), Value::of_bytes(std::string_view{})});
   EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t WHERE s = '' AND b IS NOT NULL"), 1);
 }
 
-TEST_P(SqlConnectionContract, KeepsEveryByteOfBytes) {
+TEST_P(SqlConnectionContract, StoresEveryByteValueInBinaryColumns) {
   std::string all(256, '\0');
   std::iota(all.begin(), all.end(), '\0');
   all += all;
@@ -77,14 +77,14 @@ TEST_P(SqlConnectionContract, KeepsEveryByteOfBytes) {
   EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t WHERE b = ?", {Value::of_bytes(all)}), 1);
 }
 
-TEST_P(SqlConnectionContract, KeepsZeroBytesAndEmojiOfTexts) {
+TEST_P(SqlConnectionContract, StoresZeroBytesAndEmojiInTextColumns) {
   const std::string hard{"a\0b \xF0\x9F\x9A\x80 'q' \"d\" \\n", 20};
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, s " + text_type() + ")");
   run("INSERT INTO t VALUES (?, ?)", {Value::of(1), Value::of_text(hard)});
   EXPECT_EQ(text("SELECT s FROM t WHERE s = ?", {Value::of_text(hard)}), hard);
 }
 
-TEST_P(SqlConnectionContract, KeepsAMegabyteOfBytes) {
+TEST_P(SqlConnectionContract, StoresAMebibyteOfBytes) {
   std::string large(1 << 20, '\xFF');
   for (std::size_t at = 0; at < large.size(); at += 3) large[at] = static_cast<char>(at % 251);
   std::string other(300'000, '\0');
@@ -97,7 +97,7 @@ TEST_P(SqlConnectionContract, KeepsAMegabyteOfBytes) {
   EXPECT_EQ(text("SELECT b FROM t WHERE id = 3"), "small");
 }
 
-TEST_P(SqlConnectionContract, KeepsTheExtremesOfWholeNumbers) {
+TEST_P(SqlConnectionContract, StoresMinimumAndMaximumIntegers) {
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
@@ -110,7 +110,7 @@ TEST_P(SqlConnectionContract, KeepsTheExtremesOfWholeNumbers) {
   EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t WHERE id = ?", {Value::of(kMost - 1)}), 0);
 }
 
-TEST_P(SqlConnectionContract, ReadsAggregatesAsWholeNumbers) {
+TEST_P(SqlConnectionContract, ReadsAggregatesAsIntegers) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   ASSERT_TRUE(connection_->insert_rows("INSERT INTO t (id) VALUES", 1, numbers(1, 100)).ok());
   EXPECT_EQ(number(*connection_, "SELECT SUM(id) FROM t"), 5050);
@@ -118,13 +118,13 @@ TEST_P(SqlConnectionContract, ReadsAggregatesAsWholeNumbers) {
   EXPECT_EQ(number(*connection_, "SELECT COALESCE(SUM(id), 0) FROM t WHERE id > 100"), 0);
 }
 
-TEST_P(SqlConnectionContract, TakesQuotedNamesAndPlainBackslashesAndJoinsTexts) {
+TEST_P(SqlConnectionContract, SupportsQuotedIdentifiersPlainBackslashesAndConcatenation) {
   run("CREATE TABLE \"group\" (\"order\" BIGINT PRIMARY KEY)");
   run("INSERT INTO \"group\" (\"order\") VALUES (?)", {Value::of(7)});
   EXPECT_EQ(text("SELECT 'a\\' || \"order\" FROM \"group\""), "a\\7");
 }
 
-TEST_P(SqlConnectionContract, ComparesTextsByTheByte) {
+TEST_P(SqlConnectionContract, ComparesTextBytewise) {
   run("CREATE TABLE t (s " + text_type() + " PRIMARY KEY)");
   const std::vector texts{Value::of_text("mail"), Value::of_text("Mail"),
                           Value::of_text("m\u00e4il")};
@@ -134,7 +134,7 @@ TEST_P(SqlConnectionContract, ComparesTextsByTheByte) {
             1);
 }
 
-TEST_P(SqlConnectionContract, CountsMatchedRowsEvenIfNothingChanges) {
+TEST_P(SqlConnectionContract, CountsMatchedRowsEvenIfUnchanged) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, v BIGINT)");
   const auto inserted = connection_->execute("INSERT INTO t VALUES (1, 5), (2, 5)", {});
   const auto same = connection_->execute("UPDATE t SET v = ?", std::vector{Value::of(5)});
@@ -148,7 +148,7 @@ TEST_P(SqlConnectionContract, CountsMatchedRowsEvenIfNothingChanges) {
   EXPECT_EQ(schema.value(), 0);
 }
 
-TEST_P(SqlConnectionContract, RunsOneTextWithValuesOfChangingKinds) {
+TEST_P(SqlConnectionContract, ReusesAStatementWithParametersOfDifferentTypes) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, s " + text_type() + ")");
   const std::string insert = "INSERT INTO t VALUES (?, ?)";
   run(insert, {Value::of(1), Value::of_text("text")});
@@ -161,14 +161,14 @@ TEST_P(SqlConnectionContract, RunsOneTextWithValuesOfChangingKinds) {
   EXPECT_EQ(text("SELECT s FROM t WHERE id = 4"), "again");
 }
 
-TEST_P(SqlConnectionContract, RunsMoreTextsThanItKeeps) {
+TEST_P(SqlConnectionContract, RunsMoreDistinctStatementsThanItCaches) {
   for (int index = 0; index < 1100; ++index) {
     const auto number_as_text = std::to_string(index % 600);
     ASSERT_EQ(text("SELECT '" + number_as_text + "'"), number_as_text);
   }
 }
 
-TEST_P(SqlConnectionContract, FollowsATableThatChanges) {
+TEST_P(SqlConnectionContract, ReusesStatementsAfterSchemaChanges) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   run("INSERT INTO t (id) VALUES (?)", {Value::of(1)});
   EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t"), 1);
@@ -196,7 +196,7 @@ TEST_P(SqlConnectionContract, CommitsAndRollsBack) {
   EXPECT_EQ(number(*other, "SELECT COUNT(*) FROM t"), 1);
 }
 
-TEST_P(SqlConnectionContract, LosesATransactionThatIsNeverCommitted) {
+TEST_P(SqlConnectionContract, DiscardsAnUncommittedTransactionOnClose) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   ASSERT_TRUE(connection_->begin().ok());
   run("INSERT INTO t VALUES (1)");
@@ -205,7 +205,7 @@ TEST_P(SqlConnectionContract, LosesATransactionThatIsNeverCommitted) {
   EXPECT_EQ(number(*other, "SELECT COUNT(*) FROM t"), 0);
 }
 
-TEST_P(SqlConnectionContract, RefusesAWrongStatementByName) {
+TEST_P(SqlConnectionContract, QuotesAnInvalidStatementInTheError) {
   const auto result = connection_->execute("SELEKT  1\n FROM nothing", {});
   ASSERT_EQ(code_of(result), ErrorCode::kInvalidArgument);
   EXPECT_THAT(result.error().message, HasSubstr("[SELEKT 1 FROM nothing]"));
@@ -228,7 +228,7 @@ TEST_P(SqlConnectionContract, RefusesAWrongNumberOfParameters) {
   EXPECT_EQ(code_of(known), ErrorCode::kInvalidArgument);
 }
 
-TEST_P(SqlConnectionContract, RefusesTwoStatementsInOneText) {
+TEST_P(SqlConnectionContract, RefusesTwoStatementsInOneCall) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   const auto result =
       connection_->execute("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)", {});
@@ -259,7 +259,7 @@ TEST_P(SqlConnectionContract, RollsBackWhenAQueryFails) {
   EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t"), 0);
 }
 
-TEST_P(SqlConnectionContract, CallsAHeldLockAConflictAndLeavesNothingOpen) {
+TEST_P(SqlConnectionContract, ReportsALockTimeoutAsConflictAndRollsBack) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, v BIGINT)");
   run("INSERT INTO t VALUES (1, 0), (2, 0)");
   const auto holder = connect();
@@ -302,7 +302,7 @@ TEST_P(SqlConnectionContract, InsertsAnyNumberOfRows) {
   EXPECT_EQ(text("SELECT s FROM t WHERE id = 6007"), "row 6007");
 }
 
-TEST_P(SqlConnectionContract, InsertsRowsThatTogetherAreLargerThanAPacket) {
+TEST_P(SqlConnectionContract, InsertsRowsLargerInTotalThanAPacket) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, b " + bytes_type() + ")");
   const std::string large(200'000, 'x');
   std::vector<Value> values;
@@ -337,7 +337,7 @@ TEST_P(SqlConnectionContract, ReplacesRows) {
   EXPECT_EQ(number(*connection_, "SELECT SUM(v) FROM t"), 61);
 }
 
-TEST_P(SqlConnectionContract, SaysForEachKeyWhetherItWasThere) {
+TEST_P(SqlConnectionContract, ReportsForEachKeyWhetherARowWasDeleted) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   ASSERT_TRUE(connection_->insert_rows("INSERT INTO t (id) VALUES", 1, numbers(10, 3)).ok());
   const std::vector keys{Value::of(12), Value::of(99), Value::of(10)};
@@ -347,7 +347,7 @@ TEST_P(SqlConnectionContract, SaysForEachKeyWhetherItWasThere) {
   EXPECT_EQ(number(*connection_, "SELECT SUM(id) FROM t"), 11);
 }
 
-TEST_P(SqlConnectionContract, DeletesThousandsOfRowsInTheOrderOfTheKeys) {
+TEST_P(SqlConnectionContract, DeletesThousandsOfRowsInKeyOrder) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   std::vector<Value> even;
   for (const auto& value : numbers(0, 3000)) even.push_back(Value::of(value.integer * 2));
@@ -365,7 +365,7 @@ TEST_P(SqlConnectionContract, DeletesThousandsOfRowsInTheOrderOfTheKeys) {
   EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t"), 3000 - 1501);
 }
 
-TEST_P(SqlConnectionContract, TellsApartKeysThatAFloatingPointNumberCannot) {
+TEST_P(SqlConnectionContract, DistinguishesKeysBeyondFloatingPointPrecision) {
   constexpr std::int64_t kLarge = (std::int64_t{1} << 62) + 1;
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   ASSERT_TRUE(connection_->insert_rows("INSERT INTO t (id) VALUES", 1, numbers(kLarge, 2)).ok());
@@ -374,7 +374,7 @@ TEST_P(SqlConnectionContract, TellsApartKeysThatAFloatingPointNumberCannot) {
   EXPECT_EQ(number(*connection_, "SELECT id FROM t"), kLarge + 1);
 }
 
-TEST_P(SqlConnectionContract, DeletesByKeysOfSeveralColumns) {
+TEST_P(SqlConnectionContract, DeletesByCompositeKey) {
   run("CREATE TABLE t (g " + text_type() + ", n BIGINT, v BIGINT, PRIMARY KEY (g, n))");
   run("INSERT INTO t VALUES ('mail', 1, 1), ('mail', 2, 2), ('Mail', 1, 4), ('sms', 1, 8)");
   constexpr std::string_view kColumns[] = {"g", "n"};
@@ -387,7 +387,7 @@ TEST_P(SqlConnectionContract, DeletesByKeysOfSeveralColumns) {
   EXPECT_EQ(number(*connection_, "SELECT SUM(v) FROM t"), 12);
 }
 
-TEST_P(SqlConnectionContract, DeletesByKeysOfBytes) {
+TEST_P(SqlConnectionContract, DeletesByBinaryKey) {
   run("CREATE TABLE t (id " + key_bytes_type() + " PRIMARY KEY)");
   const std::vector keys{Value::of_bytes({"\0\xFF\x80", 3}), Value::of_bytes({"\0\xFF\x81", 3})};
   run("INSERT INTO t VALUES (?)", {keys[1]});
@@ -396,7 +396,7 @@ TEST_P(SqlConnectionContract, DeletesByKeysOfBytes) {
   EXPECT_THAT(was_there.value(), ElementsAre(false, true));
 }
 
-TEST_P(SqlConnectionContract, DeletesEachKeyForOneConnectionOnly) {
+TEST_P(SqlConnectionContract, ReportsEachDeletedKeyToOneConnectionOnly) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   ASSERT_TRUE(connection_->insert_rows("INSERT INTO t (id) VALUES", 1, numbers(0, 100)).ok());
   const auto other = connect();
@@ -405,7 +405,7 @@ TEST_P(SqlConnectionContract, DeletesEachKeyForOneConnectionOnly) {
   EXPECT_EQ(std::count(late.begin(), late.end(), true), 40);
 }
 
-TEST_P(SqlConnectionContract, UpdatesRowsByTheirKeysAndSaysForEachWhetherItWasThere) {
+TEST_P(SqlConnectionContract, UpdatesRowsByKeyAndReportsWhichMatched) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY, version BIGINT, a BIGINT, b " + text_type() + ")");
   run("INSERT INTO t VALUES (1, 1, 10, 'x'), (2, 7, 20, 'x'), (3, 1, 30, 'x'), (4, 1, 40, 'x')");
   constexpr std::string_view kKeys[] = {"id", "version"};
@@ -429,7 +429,7 @@ TEST_P(SqlConnectionContract, UpdatesRowsByTheirKeysAndSaysForEachWhetherItWasTh
   EXPECT_THAT(connection_->update_rows("t", kKeys, kSet, all).value(), ElementsAre(true));
 }
 
-TEST_P(SqlConnectionContract, RollsBackADeletionWithItsTransaction) {
+TEST_P(SqlConnectionContract, RollsBackADeleteWithItsTransaction) {
   run("CREATE TABLE t (id BIGINT PRIMARY KEY)");
   ASSERT_TRUE(connection_->insert_rows("INSERT INTO t (id) VALUES", 1, numbers(0, 10)).ok());
   ASSERT_TRUE(connection_->begin().ok());
@@ -454,7 +454,7 @@ TEST_P(SqlConnectionContract, RunsAScriptOfManyStatements) {
   EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t"), 2);
 }
 
-TEST_P(SqlConnectionContract, NamesTheStatementOfAScriptThatFails) {
+TEST_P(SqlConnectionContract, NamesTheFailingStatementOfAScript) {
   const auto status = connection_->run_script(
       "CREATE TABLE t (id BIGINT PRIMARY KEY);\nCREATE TABEL u (id BIGINT);\n");
   ASSERT_EQ(code_of(status), ErrorCode::kInvalidArgument);

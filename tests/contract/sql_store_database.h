@@ -19,8 +19,8 @@ class SqlTestDatabase : public StoreTestDatabase {
     auto opened = CARILLON_TRY(SqlStore::open([this] { return connect(); }, options, clock, log_));
     return std::move(opened.store);
   }
-  Result<bool> raise_beat(SessionId session, bool yields) override {
-    return jobtracker::raise_beat(*CARILLON_TRY(beside()), session, yields);
+  Result<bool> raise_heartbeat(SessionId session, bool yields) override {
+    return jobtracker::raise_heartbeat(*CARILLON_TRY(beside()), session, yields);
   }
   Result<ClusterView> look(GroupId groups_after) override {
     return read_cluster(*CARILLON_TRY(beside()), groups_after);

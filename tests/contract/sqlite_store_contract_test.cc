@@ -11,7 +11,7 @@ const MakeStoreDatabase kSqlite{[]() -> Result<std::unique_ptr<StoreTestDatabase
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract, ::testing::Values(kSqlite));
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreReads, ::testing::Values(kSqlite));
 
-TEST(StoreComparison, SqliteDoesWhatMemoryDoes) {
+TEST(StoreComparison, SqliteBehavesLikeTheMemoryStore) {
   compare_stores(kSqlite, Sharing::kOneAtATime, 20261121, operations_to_compare(30'000));
 }
 

@@ -54,7 +54,7 @@ class Round {
   Session* any(bool is_fenced);
   std::vector<Session*> open(bool is_fenced);
   void watch();
-  std::vector<SessionBeat> silent_ones();
+  std::vector<SessionHeartbeat> silent_ones();
   SessionPlan joining_plan();
   void note_beginning(const SessionPlan& plan, const std::set<SessionId>& before,
                       const Session* begun);
@@ -69,7 +69,7 @@ class Round {
   void begin_again();
   void take_place();
   void end();
-  void raise_beat();
+  void raise_heartbeat();
   void look();
   void split();
   void make_group();
@@ -86,19 +86,19 @@ class Round {
   Twins twins_;
   BatchSource source_;
   std::int32_t last_tracker_ = 0;
-  std::vector<SessionBeat> watched_{};  // some time ago
+  std::vector<SessionHeartbeat> watched_{};  // some time ago
   std::int64_t done_ = 0;
   std::int64_t rows_compared_at_ = 0;
   std::int64_t reads_compared_at_ = 0;
 };
 
 const Round::Happening Round::kHappenings[] = {
-    {20, false, &Round::begin},       {10, false, &Round::begin_again},
-    {40, true, &Round::take_place},   {10, false, &Round::end},
-    {60, false, &Round::raise_beat},  {30, false, &Round::look},
-    {30, false, &Round::split},       {15, false, &Round::make_group},
-    {40, false, &Round::refuse},      {15, false, &Round::refuse_number},
-    {15, false, &Round::settle},      {30, false, &Round::take_inbox},
+    {20, false, &Round::begin},           {10, false, &Round::begin_again},
+    {40, true, &Round::take_place},       {10, false, &Round::end},
+    {60, false, &Round::raise_heartbeat}, {30, false, &Round::look},
+    {30, false, &Round::split},           {15, false, &Round::make_group},
+    {40, false, &Round::refuse},          {15, false, &Round::refuse_number},
+    {15, false, &Round::settle},          {30, false, &Round::take_inbox},
     {20, false, &Round::take_results}};
 
 BatchSource Round::begin_with_groups(std::uint64_t seed) {
@@ -164,29 +164,29 @@ Twins::Session* Round::any(bool is_fenced) {
   return sessions.empty() ? nullptr : sessions[source_.below(sessions.size())];
 }
 
-// Ids are drawn, so that the younger need not have the higher. The lane is another for some.
+// Ids are drawn, so that the younger need not have the higher. The connection is another for some.
 StoreSession Round::new_session() {
   const auto number = ++last_tracker_;
   const auto drawn = static_cast<std::int64_t>(source_.below(1'000'000));
   return {.session = SessionId{drawn * 1'000'000 + number},
-          .lane = source_.chance(20) ? 1 : 0,
+          .connection = source_.chance(20) ? 1 : 0,
           .name = "tracker-" + std::to_string(number),
           .lease = std::chrono::seconds{1 + number % 5}};
 }
 
-void Round::watch() { watched_ = twins_.look({}).beats; }
+void Round::watch() { watched_ = twins_.look({}).heartbeats; }
 
 // Those of dead sessions mostly, and some that work.
-std::vector<SessionBeat> Round::silent_ones() {
+std::vector<SessionHeartbeat> Round::silent_ones() {
   if (source_.chance(50)) watch();
   std::set<SessionId> work;
   for (const Session* one : open(false)) work.insert(one->as.session);
   std::map<SessionId, bool> drawn;
-  std::vector<SessionBeat> silent;
-  for (const SessionBeat& beat : watched_) {
-    const auto [at, is_new] = drawn.try_emplace(beat.session, false);
-    if (is_new) at->second = source_.chance(work.contains(beat.session) ? 15 : 60);
-    if (at->second) silent.push_back(beat);
+  std::vector<SessionHeartbeat> silent;
+  for (const SessionHeartbeat& heartbeat : watched_) {
+    const auto [at, is_new] = drawn.try_emplace(heartbeat.session, false);
+    if (is_new) at->second = source_.chance(work.contains(heartbeat.session) ? 15 : 60);
+    if (at->second) silent.push_back(heartbeat);
   }
   return silent;
 }
@@ -299,11 +299,11 @@ void Round::take_place() {
 
 void Round::end() { twins_.end(*any(false)); }
 
-void Round::raise_beat() {
+void Round::raise_heartbeat() {
   const Session* fenced = any(true);
   const bool is_late = fenced != nullptr && source_.chance(20);
   const Session* who = is_late ? fenced : any(false);
-  twins_.raise_beat(source_.chance(5) ? SessionId{7} : who->as.session, source_.chance(30));
+  twins_.raise_heartbeat(source_.chance(5) ? SessionId{7} : who->as.session, source_.chance(30));
 }
 
 void Round::look() {

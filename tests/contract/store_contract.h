@@ -35,7 +35,7 @@ class StoreTestDatabase {
   virtual Result<std::unique_ptr<ReadOnlyStore>> open_reader() = 0;
 
   // As one who shares the database does beside its store.
-  virtual Result<bool> raise_beat(SessionId session, bool yields) = 0;
+  virtual Result<bool> raise_heartbeat(SessionId session, bool yields) = 0;
   virtual Result<ClusterView> look(GroupId groups_after) = 0;
 
   // The next COMMIT, of a batch or of the beginning of a session, is cut off, with its answer or

@@ -10,7 +10,7 @@ using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-TEST_P(StoreContract, CancelsTheRunsOfARemovedDefinitionOrLeavesItsSpecToThem) {
+TEST_P(StoreContract, RemovedDefinitionCancelsItsRunsOrLeavesThemItsSpec) {
   for (const bool cancels : {true, false}) {
     SCOPED_TRACE(cancels);
     const auto definition = new_definition(cancels ? "cancelled" : "replaced");
@@ -42,7 +42,7 @@ TEST_P(StoreContract, CancelsTheRunsOfARemovedDefinitionOrLeavesItsSpecToThem) {
 }
 
 // A retry that waits is a run, and what has not begun is none.
-TEST_P(StoreContract, QueuesFeedbackOfRunsThatWaitedAsTheirDefinitionWentAndOfThemOnly) {
+TEST_P(StoreContract, QueuesFeedbackForVoidedRetriesButNotForUnstartedRuns) {
   const auto definition = new_definition("told");
   auto retry = new_occurrence(definition);
   retry.attempt = 1;
@@ -68,7 +68,7 @@ TEST_P(StoreContract, QueuesFeedbackOfRunsThatWaitedAsTheirDefinitionWentAndOfTh
   EXPECT_EQ(told.front().job_id, retry.id);
 }
 
-TEST_P(StoreContract, VoidsWhatWasTriggeredWithARowOfItsOwnOrSparesIt) {
+TEST_P(StoreContract, VoidsTriggeredRunsWithOwnLogRowsOrSparesThem) {
   const auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});
   const auto triggered = [&](std::int32_t attempt) {

@@ -10,7 +10,7 @@ using ::testing::SizeIs;
 
 constexpr std::int64_t kAllRows = 1'000'000'000;
 
-TEST_P(StoreContract, CountsTheLogByHalfHoursAlsoWhatWasPurged) {
+TEST_P(StoreContract, CountsLogRowsPerHalfHourIncludingPurgedRows) {
   const GroupId other = make_group("other");
   const auto ended = [&](LogState state, WallTime at, std::int64_t count = 1, bool final = true) {
     LogEntry entry = new_log(new_job());
@@ -49,7 +49,7 @@ TEST_P(StoreContract, CountsTheLogByHalfHoursAlsoWhatWasPurged) {
 }
 
 // Whatever the index has of it: nothing, some of it, or all but what goes.
-TEST_P(StoreContract, FindsTheSameWithAnIndexOfTheLog) {
+TEST_P(StoreContract, LogIndexDoesNotChangeHistoryResults) {
   const std::vector<GroupId> groups{group_, make_group("other")};
   std::vector<LogEntry> all;
   for (int i = 0; i < 90; ++i) {
@@ -111,7 +111,7 @@ TEST_P(StoreContract, FindsTheSameWithAnIndexOfTheLog) {
   }
 }
 
-TEST_P(StoreContract, CountsManyKindsOfEndsInOneBatch) {
+TEST_P(StoreContract, CountsEveryLogStateInOneBatch) {
   std::vector<Operation> adds;
   for (int state = 0; state <= static_cast<int>(LogState::kCancelled); ++state) {
     for (int slot = 0; slot < 13; ++slot) {
@@ -128,7 +128,7 @@ TEST_P(StoreContract, CountsManyKindsOfEndsInOneBatch) {
   EXPECT_EQ(all, 11 * 13);
 }
 
-TEST_P(StoreContract, CleansTheLogOfAGroupOrATaskStepByStep) {
+TEST_P(StoreContract, CleansTheLogOfAGroupOrTaskInSteps) {
   const GroupId other = make_group("other");
   std::vector<LogEntry> entries;
   std::vector<Operation> adds;
@@ -165,7 +165,7 @@ TEST_P(StoreContract, CleansTheLogOfAGroupOrATaskStepByStep) {
   EXPECT_THAT(history(), IsEmpty());
 }
 
-TEST_P(StoreContract, CleansNothingOfJobsThatWaitOrExecute) {
+TEST_P(StoreContract, CleaningKeepsLogRowsOfWaitingAndExecutingJobs) {
   const WaitingJob waits = new_job();
   const WaitingJob later = delayed_one(new_job());
   const WaitingJob ended = new_job();
@@ -186,7 +186,7 @@ TEST_P(StoreContract, CleansNothingOfJobsThatWaitOrExecute) {
   EXPECT_EQ(committed({all}).outcomes.front().count, 1);
 }
 
-TEST_P(StoreContract, CleansNothingOfJobsThatWaitInAPartOfTheirGroupByNow) {
+TEST_P(StoreContract, CleaningKeepsLogRowsOfJobsWaitingInSplitGroups) {
   std::vector<Operation> operations;
   for (int i = 0; i < 16; ++i) {
     const WaitingJob job = new_keyed_job("task-" + std::to_string(i));

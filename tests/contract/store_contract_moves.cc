@@ -38,7 +38,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAWaitingJob) {
   EXPECT_THAT(delayed(), ElementsAre(suspended));
 }
 
-TEST_P(StoreContract, RefusesATakenTaskIdAndSaysWhoHoldsIt) {
+TEST_P(StoreContract, RefusesATakenTaskIdAndNamesItsHolder) {
   const auto first = new_keyed_job("nightly");
   const auto definition = new_definition("hourly");
   committed({AddJob{first}, AddDefinition{definition, std::nullopt}});
@@ -54,7 +54,7 @@ TEST_P(StoreContract, RefusesATakenTaskIdAndSaysWhoHoldsIt) {
   EXPECT_THAT(definitions(), ElementsAre(definition));
 }
 
-TEST_P(StoreContract, GivesATaskIdToTheFirstOfABatch) {
+TEST_P(StoreContract, FirstJobOfABatchGetsTheTaskId) {
   const auto first = new_keyed_job("twice");
 
   const auto result = committed({AddJob{first}, AddJob{delayed_one(new_keyed_job("twice"))}});
@@ -65,7 +65,7 @@ TEST_P(StoreContract, GivesATaskIdToTheFirstOfABatch) {
   EXPECT_THAT(delayed(), IsEmpty());
 }
 
-TEST_P(StoreContract, TellsTaskIdsApartByEveryByte) {
+TEST_P(StoreContract, ComparesTaskIdsBytewise) {
   EXPECT_THAT(outcomes({AddJob{new_keyed_job("nightly")}, AddJob{new_keyed_job("Nightly")},
                         AddJob{new_keyed_job("nightly ")}, AddJob{new_keyed_job("t\xC3\xA4glich")},
                         AddJob{new_keyed_job("ta\xCC\x88glich")}}),
@@ -73,21 +73,21 @@ TEST_P(StoreContract, TellsTaskIdsApartByEveryByte) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("nightly ")}), kTaken);
 }
 
-TEST_P(StoreContract, TakesTheSameTaskIdInAnotherGroup) {
+TEST_P(StoreContract, AllowsTheSameTaskIdInAnotherGroup) {
   auto other = new_keyed_job("nightly");
   other.group = make_group("other");
   EXPECT_THAT(outcomes({AddJob{new_keyed_job("nightly")}, AddJob{other}}),
               ElementsAre(kDone, kDone));
 }
 
-TEST_P(StoreContract, LetsMadeUpTaskIdsPassWithoutAKey) {
+TEST_P(StoreContract, DoesNotCheckGeneratedTaskIdsForUniqueness) {
   auto job = new_job();
   auto twin = new_job();
   twin.task_id = job.task_id;
   EXPECT_THAT(outcomes({AddJob{job}, AddJob{twin}}), ElementsAre(kDone, kDone));
 }
 
-TEST_P(StoreContract, StoresANewJobThatExecutesAtOnce) {
+TEST_P(StoreContract, StoresANewJobAsExecuting) {
   const auto first = claimed(new_keyed_job("nightly"));
 
   EXPECT_THAT(outcomes({AddExecuting{first}, AddExecuting{claimed(new_keyed_job("nightly"))},
@@ -112,7 +112,7 @@ TEST_P(StoreContract, ClaimsAWaitingJobOnce) {
   EXPECT_THAT(executing(), SizeIs(1));
 }
 
-TEST_P(StoreContract, ClaimsOnlyTheAttemptThatWaits) {
+TEST_P(StoreContract, ClaimsOnlyTheWaitingAttempt) {
   auto job = new_job();
   job.attempt = 2;
   committed({AddJob{job}});
@@ -124,7 +124,7 @@ TEST_P(StoreContract, ClaimsOnlyTheAttemptThatWaits) {
   EXPECT_THAT(executing(), ElementsAre(claimed(job)));
 }
 
-TEST_P(StoreContract, ClaimsHundredsOfJobsOfSeveralGroupsInOneBatch) {
+TEST_P(StoreContract, ClaimsHundredsOfJobsFromSeveralGroupsInOneBatch) {
   const GroupId other = make_group("other");
   std::vector<Operation> adds;
   std::vector<Operation> claims;
@@ -158,7 +158,7 @@ TEST_P(StoreContract, EndsAnAttemptWithItsLogAndFreesItsKey) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("once")}), kDone);
 }
 
-TEST_P(StoreContract, EndsAnAttemptWithWhatItHasSetOff) {
+TEST_P(StoreContract, EndsAnAttemptAndAddsItsChildJobs) {
   const auto parent = running(new_keyed_job("parent"));
   const auto definition = new_definition("child");
   committed({AddDefinition{definition, std::nullopt}});
@@ -185,7 +185,7 @@ TEST_P(StoreContract, EndsAnAttemptWithWhatItHasSetOff) {
   EXPECT_THAT(history(), SizeIs(1));
 }
 
-TEST_P(StoreContract, QueuesACopyOfALogRowForAClientGroup) {
+TEST_P(StoreContract, QueuesALogRowAsFeedbackForAClientGroup) {
   std::vector<LogEntry> told;
   for (const char* client_group : {"billing", "ops", "billing"}) {
     LogEntry entry = new_log(new_job());
@@ -209,7 +209,7 @@ TEST_P(StoreContract, QueuesACopyOfALogRowForAClientGroup) {
               ElementsAre(::testing::Pair("billing", 2), ::testing::Pair("ops", 1)));
 }
 
-TEST_P(StoreContract, KeepsWhatOthersAreToTriggerUntilItIsTaken) {
+TEST_P(StoreContract, KeepsInboxRowsUntilTheyAreRemoved) {
   const auto parent = running(new_keyed_job("parent"));
   const InboxRow first{.id = 64, .group = group_, .task_id = "one"};
   const InboxRow second{.id = 128, .group = group_, .task_id = "two"};
@@ -234,7 +234,7 @@ TEST_P(StoreContract, KeepsWhatOthersAreToTriggerUntilItIsTaken) {
   EXPECT_THAT(inbox(9), ElementsAre(second));
 }
 
-TEST_P(StoreContract, TakesFeedbackOutByItsIdAndByItsAge) {
+TEST_P(StoreContract, RemovesFeedbackByIdAndByAge) {
   std::vector<LogEntry> told;
   for (int i = 0; i < 6; ++i) {
     told.push_back(new_log(new_job()));
@@ -272,7 +272,7 @@ TEST_P(StoreContract, CountsTheFeedbackOfEachClientGroup) {
   EXPECT_THAT(counts(), ElementsAre(::testing::Pair("ops", 1)));
 }
 
-TEST_P(StoreContract, TakesFeedbackOutThatTheSameBatchHasAddedAndCountsItOnce) {
+TEST_P(StoreContract, RemovesFeedbackOfTheSameBatchAndCountsItOnce) {
   LogEntry told = new_log(new_job());
   told.feedback_to = "billing";
   LogEntry kept = new_log(new_job());
@@ -290,7 +290,7 @@ TEST_P(StoreContract, TakesFeedbackOutThatTheSameBatchHasAddedAndCountsItOnce) {
               ElementsAre(kept));
 }
 
-TEST_P(StoreContract, QueuesOnlyHowAnAttemptEnded) {
+TEST_P(StoreContract, QueuesFeedbackWithTheOutcomeOnly) {
   LogEntry told = new_log(new_job());
   told.count = 3;
   told.final = false;
@@ -306,7 +306,7 @@ TEST_P(StoreContract, QueuesOnlyHowAnAttemptEnded) {
               ElementsAre(told));
 }
 
-TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
+TEST_P(StoreContract, ReplacesAnEndedAttemptWithItsRetry) {
   const auto running_job = running(new_keyed_job("again"));
   auto retry = running_job.job;
   retry.failures = 1;
@@ -330,7 +330,7 @@ TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
   EXPECT_THAT(executing(), ElementsAre(claimed(retry)));
 }
 
-TEST_P(StoreContract, ChangesNothingForTheEndOfAnotherAttempt) {
+TEST_P(StoreContract, RefusesTheEndOfAnotherAttempt) {
   const auto running_job = running(new_keyed_job("fenced"));
   End late = end_to_run_again(running_job);
   late.attempt = 7;
@@ -354,7 +354,7 @@ TEST_P(StoreContract, EndsAnAttemptOnlyOnceInABatch) {
   EXPECT_THAT(history(), ElementsAre(*end.log));
 }
 
-TEST_P(StoreContract, QueuesNothingAgainThatHasEndedMeanwhile) {
+TEST_P(StoreContract, DoesNotRequeueAnAttemptThatHasEnded) {
   for (const bool is_one_batch : {false, true}) {
     const auto running_job = running(new_job());
     const End end{.id = running_job.job.id, .attempt = 1, .log = new_log(running_job.job)};
@@ -373,7 +373,7 @@ TEST_P(StoreContract, QueuesNothingAgainThatHasEndedMeanwhile) {
   }
 }
 
-TEST_P(StoreContract, VoidsTheRetriesOfARunningJob) {
+TEST_P(StoreContract, CancelsTheRetriesOfAnExecutingJob) {
   auto running_job = running(new_job());
 
   EXPECT_THAT(outcomes({CancelExecuting{running_job.job.id, 1},
@@ -402,7 +402,7 @@ TEST_P(StoreContract, RemovesAWaitingJobWithItsKey) {
   EXPECT_THAT(history(), SizeIs(1));
 }
 
-TEST_P(StoreContract, KeepsTheKeyOfADefinitionWhoseOccurrenceIsRemoved) {
+TEST_P(StoreContract, KeepsTheDefinitionKeyWhenItsOccurrenceIsRemoved) {
   const auto definition = new_definition("hourly");
   auto occurrence = new_occurrence(definition);
   occurrence.keyed = true;
@@ -412,7 +412,7 @@ TEST_P(StoreContract, KeepsTheKeyOfADefinitionWhoseOccurrenceIsRemoved) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("hourly")}), kTaken);
 }
 
-TEST_P(StoreContract, MovesJobsBetweenTheDelayedAndTheExecutableTable) {
+TEST_P(StoreContract, MovesJobsBetweenTheDelayedAndWaitingTables) {
   const auto job = new_keyed_job("mover");
   committed({AddJob{job}});
   auto asleep = job;
@@ -431,7 +431,7 @@ TEST_P(StoreContract, MovesJobsBetweenTheDelayedAndTheExecutableTable) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kTaken);
 }
 
-TEST_P(StoreContract, ChangesNoJobThatWasSuspendedOrResumedMeanwhile) {
+TEST_P(StoreContract, RefusesToChangeAJobSuspendedOrResumedMeanwhile) {
   const auto awake = delayed_one(new_keyed_job("mover"));
   auto asleep = awake;
   asleep.suspended = true;
@@ -451,7 +451,7 @@ TEST_P(StoreContract, ChangesNoJobThatWasSuspendedOrResumedMeanwhile) {
   EXPECT_THAT(waiting(group_), ElementsAre(promoted));
 }
 
-TEST_P(StoreContract, EndsAnAttemptIntoTheDelayedTableWithItsTaskId) {
+TEST_P(StoreContract, RequeuesAnEndedAttemptAsDelayedWithItsTaskId) {
   const auto job = running(new_keyed_job("mover")).job;
   auto later = job;
   later.delayed = true;
@@ -472,7 +472,7 @@ TEST_P(StoreContract, EndsAnAttemptIntoTheDelayedTableWithItsTaskId) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kDone);
 }
 
-TEST_P(StoreContract, ChangesAJobTwiceInOneBatchInTheOrderGiven) {
+TEST_P(StoreContract, AppliesTwoChangesOfAJobInBatchOrder) {
   const auto first = new_job();
   committed({AddJob{first}});
   auto second = first;
@@ -488,7 +488,7 @@ TEST_P(StoreContract, ChangesAJobTwiceInOneBatchInTheOrderGiven) {
   EXPECT_THAT(waiting(group_), ElementsAre(third));
 }
 
-TEST_P(StoreContract, DoesTheKindsOfABatchInTheOrderOfTheirList) {
+TEST_P(StoreContract, AppliesBatchOperationsInAFixedOrderOfKinds) {
   // A running job ends, its retry is claimed again, and its freed key is taken: all in one batch,
   // given from the last to the first.
   const auto over = running(new_keyed_job("key"));
@@ -538,7 +538,7 @@ TEST_P(StoreContract, AddsADefinitionWithItsFirstOccurrence) {
   EXPECT_THAT(waiting(group_), ElementsAre(first));
 }
 
-TEST_P(StoreContract, ChangesADefinitionOnlyAsItWasExpected) {
+TEST_P(StoreContract, ChangesADefinitionOnlyAtTheExpectedVersion) {
   const auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});
   auto to = definition;
@@ -593,7 +593,7 @@ TEST_P(StoreContract, VoidsTheOccurrencesOfAnEditedDefinition) {
   EXPECT_THAT(delayed(), IsEmpty());
 }
 
-TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
+TEST_P(StoreContract, LogsTheNumberOfDueFiresWhenVoidingThem) {
   const auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});
   const auto occurrence = [&](WallTime time, std::int32_t attempt) {
@@ -657,7 +657,7 @@ TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
   EXPECT_THAT(history(), SizeIs(4));
 }
 
-TEST_P(StoreContract, LogsRunsThatAreVoidedInTheOrderOfTheirCreation) {
+TEST_P(StoreContract, LogsVoidedRunsInCreationOrder) {
   const auto definition = new_definition("hourly");
   auto older = new_occurrence(definition);
   older.attempt = 1;
@@ -681,7 +681,7 @@ TEST_P(StoreContract, LogsRunsThatAreVoidedInTheOrderOfTheirCreation) {
   EXPECT_EQ(newest_first[1].job_id, older.id);
 }
 
-TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {
+TEST_P(StoreContract, SubtractsVoidedUntriedOccurrencesFromTheFireCount) {
   auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});
   auto retry = new_occurrence(definition);
@@ -717,7 +717,7 @@ TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {
   EXPECT_THAT(delayed(), IsEmpty());
 }
 
-TEST_P(StoreContract, VoidsWhatTheSameBatchHasAdded) {
+TEST_P(StoreContract, VoidsOccurrencesAddedInTheSameBatch) {
   const auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});
   const ChangeDefinition fire{.id = definition.id,
@@ -764,7 +764,7 @@ TEST_P(StoreContract, KeepsPayloadsOfAMebibyte) {
   EXPECT_TRUE(definitions().front() == definition);
 }
 
-TEST_P(StoreContract, StoresWhateverARunHasSaid) {
+TEST_P(StoreContract, SanitizesAndTruncatesMessagesInTheLog) {
   auto bad = new_log(new_job());
   bad.message = "caf\xC3\xA9 \xF0\x9F\x98\x80 \xFF\xC3( end";
   auto long_text = new_log(new_job());
@@ -781,7 +781,7 @@ TEST_P(StoreContract, StoresWhateverARunHasSaid) {
   EXPECT_EQ(entries[0], emoji);
 }
 
-TEST_P(StoreContract, LeavesOutputThatIsThereAlready) {
+TEST_P(StoreContract, IgnoresOutputThatIsAlreadyStored) {
   const OutputRow first{
       .job_id = JobId{5}, .attempt = 1, .sequence = 1, .at = kNow, .bytes = "first"};
   auto again = first;
@@ -798,7 +798,7 @@ TEST_P(StoreContract, LeavesOutputThatIsThereAlready) {
               ElementsAre(first, second));
 }
 
-TEST_P(StoreContract, MarksAGroupServedWhenANodeIsSeen) {
+TEST_P(StoreContract, MarksAGroupAsServedOnceItHasANode) {
   const GroupId other = make_group("other");
   NodeRow node{.session = SessionId{9},
                .name = "worker-1",
@@ -848,7 +848,7 @@ TEST_P(StoreContract, PurgesTheOldestLogRowsWithTheirOutput) {
   EXPECT_THAT(output_of(entries[4]), SizeIs(1));
 }
 
-TEST_P(StoreContract, KeepsTheLinesOfAlarmsUntilTheyAreRemoved) {
+TEST_P(StoreContract, KeepsAlarmRowsUntilTheyAreRemoved) {
   const auto alarms = [this] { return ask<StartAnswer>(ReadStart{}).alarms; };
   const auto failed = [this](std::vector<AlarmMark> marks) {
     LogEntry entry = new_log(new_job());

@@ -22,7 +22,7 @@ TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
   EXPECT_TRUE(ask<StartAnswer>(ReadStart{}).groups.front().served);
 
   first.registered_at += 30 * kSecond;
-  first.is_honest = true;
+  first.reports_busy_state = true;
   committed({ChangeExecutor{first}, ChangeExecutor{first}});
   EXPECT_THAT(known().executors, ElementsAre(second, first));
   const auto start = ask<StartAnswer>(ReadStart{});
@@ -52,7 +52,7 @@ TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
   EXPECT_THAT(known().executors, ElementsAre(second));
 }
 
-TEST_P(StoreContract, KeepsCallsUntilTheyAreRemoved) {
+TEST_P(StoreContract, KeepsExecutorCallsUntilTheyAreRemoved) {
   PushRun call{.log_id = 64 * 7 + 1, .group = group_, .job = JobId{7}, .attempt = 2};
   call.shard = 1;
   call.shards = 3;
@@ -82,7 +82,7 @@ TEST_P(StoreContract, KeepsCallsUntilTheyAreRemoved) {
   EXPECT_THAT(calls(), ElementsAre(call)) << "what is removed stays away";
 }
 
-TEST_P(StoreContract, KeepsWhatRoutesRemember) {
+TEST_P(StoreContract, KeepsRouteMemoryPerDefinition) {
   const RouteRow one{.definition = DefinitionId{1}, .group = group_, .memory = "3\n1 2 http://a/"};
   const RouteRow two{.definition = DefinitionId{2}, .group = group_, .memory = "4"};
   const auto routes = [this] { return ask<StartAnswer>(ReadStart{}).routes; };
@@ -96,7 +96,7 @@ TEST_P(StoreContract, KeepsWhatRoutesRemember) {
   EXPECT_THAT(routes(), ElementsAre(one));
 }
 
-TEST_P(StoreContract, WhatARouteRemembersGoesToTheDefinitionThatReplacesItsOwn) {
+TEST_P(StoreContract, MovesRouteMemoryToTheReplacingDefinition) {
   const Definition first = new_definition("nightly");
   const Definition second = new_definition("nightly");
   RouteRow memory{.definition = first.id, .group = group_, .memory = "3"};
@@ -113,7 +113,7 @@ TEST_P(StoreContract, WhatARouteRemembersGoesToTheDefinitionThatReplacesItsOwn) 
   EXPECT_THAT(routes(), ElementsAre(memory));
 }
 
-TEST_P(StoreContract, KeepsResultsForOtherJobTrackers) {
+TEST_P(StoreContract, KeepsExecutorResultsForOtherJobTrackers) {
   const ExecutorResult first{.id = 1, .log_id = 65, .code = 200, .message = "rows=14"};
   const ExecutorResult second{
       .id = 2, .log_id = 66, .code = 500, .message = "bad \xF0\x9F\x98\x80"};
@@ -134,7 +134,7 @@ TEST_P(StoreContract, KeepsResultsForOtherJobTrackers) {
   EXPECT_THAT(results(9), ElementsAre(second));
 }
 
-TEST_P(StoreContract, WritesARowOfTheLogThatEndsNoJob) {
+TEST_P(StoreContract, WritesALogRowWithoutEndingAJob) {
   LogEntry entry = new_log(new_job());
   entry.executor_log = 77;
   committed({AddLog{entry}});

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-TEST_P(StoreContract, MakesAGroupOnceWhateverItsCase) {
+TEST_P(StoreContract, CreatesAGroupOnceRegardlessOfCase) {
   const auto first = ask<GroupAnswer>(MakeGroup{"Mail.EU"}).group;
   EXPECT_EQ(first.name, "Mail.EU");
   EXPECT_EQ(first.table, "lts_wjq_mail_eu");
@@ -28,7 +28,7 @@ TEST_P(StoreContract, MakesAGroupOnceWhateverItsCase) {
   EXPECT_EQ(none.error().message, "there is no group 'mail.us'");
 }
 
-TEST_P(StoreContract, SplitsAGroupWithEverythingInIt) {
+TEST_P(StoreContract, SplitsAGroupWithAllItsJobsAndDefinitions) {
   std::vector<Operation> adds;
   std::vector<std::string> tasks;
   const auto name = [&](const char* kind, int i) {
@@ -89,7 +89,7 @@ TEST_P(StoreContract, SplitsAGroupWithEverythingInIt) {
   EXPECT_THAT(outcomes({AddJob{twice}}), ElementsAre(OutcomeKind::kTaken));
 }
 
-TEST_P(StoreContract, GivesGroupsOfSimilarNamesTablesOfTheirOwn) {
+TEST_P(StoreContract, GivesGroupsWithSimilarNamesSeparateTables) {
   const std::string long_name(60, 'x');
   std::vector<std::string> tables;
   for (const std::string& name : {std::string{"a-b"}, std::string{"a.b"}, std::string{"a_b"},
@@ -109,7 +109,7 @@ TEST_P(StoreContract, GivesGroupsOfSimilarNamesTablesOfTheirOwn) {
                                   "lts_wjq_" + std::string(54, 'x') + "_2"));
 }
 
-TEST_P(StoreContract, RefusesGroupNamesThatAreNone) {
+TEST_P(StoreContract, RefusesInvalidGroupNames) {
   for (const std::string& name : {std::string{}, std::string{"a b"}, std::string{"x;drop table"},
                                   std::string(65, 'x'), std::string{"gr\xC3\xBCn"}}) {
     const auto answer = store_->read(MakeGroup{name});
@@ -118,7 +118,7 @@ TEST_P(StoreContract, RefusesGroupNamesThatAreNone) {
   }
 }
 
-TEST_P(StoreContract, DoesNotKnowAGroupThatWasNotMade) {
+TEST_P(StoreContract, DoesNotFindAGroupThatWasNeverCreated) {
   const GroupId none{99};
   for (const Read& question :
        {Read{ReadDue{.group = none, .limit = 1}}, Read{ReadUpcoming{.group = none, .limit = 1}},
@@ -131,7 +131,7 @@ TEST_P(StoreContract, DoesNotKnowAGroupThatWasNotMade) {
   }
 }
 
-TEST_P(StoreReads, ReadsDueJobsPageByPageInTheOrderOfHandOut) {
+TEST_P(StoreReads, ReadsDueJobsPageByPageInHandOutOrder) {
   auto expected = add_many(300);
   std::erase_if(expected, [](const WaitingJob& job) { return due_time(job) > kNow; });
   sort_by_order(expected);
@@ -189,7 +189,7 @@ TEST_P(StoreReads, ListsAllWaitingJobsPageByPage) {
   EXPECT_EQ(read, expected);
 }
 
-TEST_P(StoreReads, ReadsDelayedJobsThatAreNotSuspended) {
+TEST_P(StoreReads, ReadsDelayedJobsExceptSuspendedOnes) {
   auto early = delayed_one(new_job());
   early.trigger_time = kNow + kSecond;
   auto late = delayed_one(new_job());
@@ -209,7 +209,7 @@ TEST_P(StoreReads, ReadsDelayedJobsThatAreNotSuspended) {
   EXPECT_THAT(due(1), ElementsAre(early));
 }
 
-TEST_P(StoreReads, ListsDelayedJobsByTimeWithTheSuspendedOnes) {
+TEST_P(StoreReads, ListsDelayedJobsByTimeIncludingSuspendedOnes) {
   std::vector<WaitingJob> mine;
   std::vector<Operation> adds;
   const GroupId other = make_group("other");
@@ -240,7 +240,7 @@ TEST_P(StoreReads, ListsDelayedJobsByTimeWithTheSuspendedOnes) {
   EXPECT_THAT(delayed(), SizeIs(20));
 }
 
-TEST_P(StoreReads, FindsWhatHoldsATaskIdWhereverItIs) {
+TEST_P(StoreReads, FindsTheHolderOfATaskIdInAnyTable) {
   const auto waiting_job = new_keyed_job("waiting");
   const auto delayed_job = delayed_one(new_keyed_job("delayed"));
   const auto definition = new_definition("defined");
@@ -260,7 +260,7 @@ TEST_P(StoreReads, FindsWhatHoldsATaskIdWhereverItIs) {
   EXPECT_FALSE(elsewhere.waiting);
 }
 
-TEST_P(StoreReads, FindsJobsByTheirMadeUpTaskIdAndByTheirNumber) {
+TEST_P(StoreReads, FindsJobsByGeneratedTaskIdAndByJobId) {
   const auto made_up = new_job();
   const auto keyed = new_keyed_job("mine");
   committed({AddJob{made_up}, AddJob{keyed}});
@@ -285,7 +285,7 @@ TEST_P(StoreReads, ReadsADefinitionByItsTaskId) {
   EXPECT_FALSE(read(make_group("other"), "hourly"));
 }
 
-TEST_P(StoreReads, ListsDefinitionsPageByPageWhateverTheirKind) {
+TEST_P(StoreReads, ListsDefinitionsOfAllKindsPageByPage) {
   const GroupId other = make_group("other");
   std::vector<Operation> adds;
   std::vector<Definition> all;
@@ -315,7 +315,7 @@ TEST_P(StoreReads, ListsDefinitionsPageByPageWhateverTheirKind) {
   EXPECT_THAT(list({make_group("empty")}, {}, 100).definitions, IsEmpty());
 }
 
-TEST_P(StoreReads, ListsMoreDefinitionsThanFitOneStatement) {
+TEST_P(StoreReads, ListsMoreDefinitionsThanOneStatementReads) {
   std::vector<Operation> adds;
   for (int i = 0; i < 700; ++i) {
     auto one = new_definition("task " + std::to_string(i));
@@ -461,7 +461,7 @@ TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
 }
 
 // MySQL takes them for the same.
-TEST_P(StoreReads, ListsAPageOfATasksHistoryBehindOneWhoseIdHasABlankMore) {
+TEST_P(StoreReads, ListsATasksHistoryDespiteIdsDifferingInTrailingBlanks) {
   const auto wanted = new_log(new_keyed_job("a"));
   write_log({wanted, new_log(new_keyed_job("a ")), new_log(new_keyed_job("a "))});
 
@@ -469,7 +469,7 @@ TEST_P(StoreReads, ListsAPageOfATasksHistoryBehindOneWhoseIdHasABlankMore) {
               ElementsAre(wanted));
 }
 
-TEST_P(StoreReads, FindsOneOldEntryBehindThousandsOfOthers) {
+TEST_P(StoreReads, FindsAnOldLogRowBehindThousandsOfOthers) {
   const auto job = new_job();
   const auto wanted = new_log(job);
   std::vector<LogEntry> entries{wanted};
@@ -480,7 +480,7 @@ TEST_P(StoreReads, FindsOneOldEntryBehindThousandsOfOthers) {
               ElementsAre(wanted));
 }
 
-TEST_P(StoreReads, LooksForAJobsHistoryOnlyAboveItsId) {
+TEST_P(StoreReads, SearchesAJobsHistoryOnlyAboveItsJobId) {
   const auto job = new_job();
   auto before = new_log(job);
   before.id = job.id.value - 1;
@@ -520,7 +520,7 @@ TEST_P(StoreReads, ListsOutputPageByPage) {
   EXPECT_THAT(list(2, 3, 2), IsEmpty());
 }
 
-TEST_P(StoreReads, CountsWhatWaitsAndWhatIsDueInEachGroup) {
+TEST_P(StoreReads, CountsWaitingAndDueJobsPerGroup) {
   const GroupId other = make_group("other");
   auto future = new_job();
   future.not_before = kNow + kSecond;
@@ -578,7 +578,7 @@ TEST_P(StoreReads, FindsTheGroupsThatHaveWaitingJobsAmongEmptyOnes) {
   expect_found(jobs);
 }
 
-TEST_P(StoreReads, CountsTheGroupsAskedForAndSaysSinceWhenAnythingIsDue) {
+TEST_P(StoreReads, CountsRequestedGroupsAndReportsTheOldestDueTime) {
   const GroupId other = make_group("other");
   auto urgent = new_job();
   urgent.priority = 1;
@@ -597,7 +597,7 @@ TEST_P(StoreReads, CountsTheGroupsAskedForAndSaysSinceWhenAnythingIsDue) {
                   .group = group_, .waiting = 3, .due = 3, .due_since = kNow - 5 * kSecond}));
 }
 
-TEST_P(StoreReads, AnswersPeopleOnAConnectionOfTheirOwn) {
+TEST_P(StoreReads, AnswersQueriesOnASeparateReadOnlyConnection) {
   auto reader = database_->open_reader();
   ASSERT_TRUE(reader.ok()) << reader.error().message;
   const auto job = new_job();

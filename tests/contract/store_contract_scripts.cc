@@ -15,7 +15,7 @@ ScriptVersion script(std::int64_t version, std::string source, std::string remar
           .remark = std::move(remark)};
 }
 
-TEST_P(StoreContract, KeepsVersionsOfAScriptNewestFirst) {
+TEST_P(StoreContract, KeepsScriptVersionsNewestFirst) {
   const Definition definition = new_definition("nightly");
   const auto put = [&](ScriptVersion one, bool is_old = false) {
     return PutScript{.definition = definition.id, .script = std::move(one), .is_old = is_old};
@@ -46,7 +46,7 @@ TEST_P(StoreContract, KeepsVersionsOfAScriptNewestFirst) {
   EXPECT_THAT(versions(), SizeIs(6));
 }
 
-TEST_P(StoreContract, KeepsTheNewestThirtyVersions) {
+TEST_P(StoreContract, KeepsTheNewestThirtyScriptVersions) {
   const Definition definition = new_definition("nightly");
   committed({AddDefinition{.definition = definition}});
   std::vector<Operation> puts;
@@ -60,7 +60,7 @@ TEST_P(StoreContract, KeepsTheNewestThirtyVersions) {
   EXPECT_EQ(kept.back().version, 11);
 }
 
-TEST_P(StoreContract, VersionsGoWithTheirDefinitionOrToTheOneThatReplacesIt) {
+TEST_P(StoreContract, ScriptVersionsMoveToAReplacingDefinitionOrAreRemoved) {
   const Definition first = new_definition("nightly");
   const Definition second = new_definition("nightly");
   committed({AddDefinition{.definition = first},
@@ -82,7 +82,7 @@ TEST_P(StoreContract, VersionsGoWithTheirDefinitionOrToTheOneThatReplacesIt) {
   EXPECT_THAT(versions(second), IsEmpty());
 }
 
-TEST_P(StoreContract, AGroupOfExecutorsIsRemovedWithThem) {
+TEST_P(StoreContract, RemovesAnExecutorGroupWithItsExecutors) {
   const GroupId other = make_group("other");
   const ExecutorGroup group{.group = other};
   const ExecutorRow stays{.group = other, .address = "http://a:1/", .registered_at = kNow};

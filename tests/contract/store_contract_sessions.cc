@@ -30,7 +30,7 @@ TEST_P(StoreContract, CommitsNothingForAFencedSession) {
   EXPECT_EQ(settled.error().code, ErrorCode::kDenied);
 }
 
-TEST_P(StoreContract, TellsAFencedSessionSoWhateverItWouldSplit) {
+TEST_P(StoreContract, RefusesEveryGroupSplitOfAFencedSession) {
   make_group("other");
   committed({PutExecutorGroup{{.group = make_group("executors")}}});
   const auto old_store = std::move(store_);
@@ -43,7 +43,7 @@ TEST_P(StoreContract, TellsAFencedSessionSoWhateverItWouldSplit) {
   EXPECT_THAT(ask<StartAnswer>(ReadStart{}).groups, SizeIs(3));
 }
 
-TEST_P(StoreContract, CommitsNothingUnderANumberThatIsNotTheNext) {
+TEST_P(StoreContract, RefusesACommitWithAnOutOfSequenceNumber) {
   committed({});
   for (const std::int64_t number : {number_, number_ + 2}) {
     const auto result = store_->commit({.number = number, .operations = {AddJob{new_job()}}});
@@ -54,7 +54,7 @@ TEST_P(StoreContract, CommitsNothingUnderANumberThatIsNotTheNext) {
   EXPECT_THAT(waiting(group_), IsEmpty());
 }
 
-TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
+TEST_P(StoreContract, HandsThePreviousSessionsStateToTheNext) {
   auto fresh = ask<StartAnswer>(ReadStart{});
   EXPECT_EQ(fresh.last_alive, WallTime{});
   EXPECT_EQ(fresh.id_high, 0);
@@ -88,7 +88,7 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   EXPECT_EQ(start.groups.front().name, "default");
 }
 
-TEST_P(StoreContract, ReadsOfKnownPartitionsOnlyWhatIsNotSettled) {
+TEST_P(StoreContract, ReadsOnlyUnsettledDefinitionsOfKnownPartitions) {
   const auto known = new_definition("known");
   const auto unsettled = new_definition("unsettled");
   auto unknown = new_definition("unknown");
@@ -114,7 +114,7 @@ TEST_P(StoreContract, ReadsOfKnownPartitionsOnlyWhatIsNotSettled) {
   EXPECT_THAT(start.retries, ElementsAre(retries[2], retries[3], retries[4], retries[5]));
 }
 
-TEST_P(StoreContract, RemembersTheHighestDefinitionIdThoughItsDefinitionIsRemoved) {
+TEST_P(StoreContract, RemembersTheHighestDefinitionIdAfterItsRemoval) {
   EXPECT_EQ(ask<StartAnswer>(ReadStart{}).definition_high, DefinitionId{});
   const auto kept = new_definition("kept");
   const auto removed = new_definition("removed");
@@ -124,7 +124,7 @@ TEST_P(StoreContract, RemembersTheHighestDefinitionIdThoughItsDefinitionIsRemove
   EXPECT_EQ(ask<StartAnswer>(ReadStart{}).definition_high, std::max(kept.id, removed.id));
 }
 
-TEST_P(StoreContract, ASessionThatHadNotRecoveredHidesNothingOfWhatWasMissedBeforeIt) {
+TEST_P(StoreContract, UnrecoveredSessionDoesNotAdvanceTheLastAliveTime) {
   committed({});
   now_ = kNow + 100 * kSecond;
   recovered_ = false;
@@ -142,7 +142,7 @@ TEST_P(StoreContract, ASessionThatHadNotRecoveredHidesNothingOfWhatWasMissedBefo
   EXPECT_EQ(ask<StartAnswer>(ReadStart{}).last_alive, kNow + 100 * kSecond);
 }
 
-TEST_P(StoreContract, AClockThatWasAheadHidesNothingOfWhatIsMissedLater) {
+TEST_P(StoreContract, ClockMovedBackLowersTheLastAliveTime) {
   now_ = kNow + 100 * kSecond;
   committed({});
   now_ = kNow;
@@ -163,7 +163,7 @@ TEST_P(StoreContract, AClockThatWasAheadHidesNothingOfWhatIsMissedLater) {
 }
 
 // Whoever gave it: a session that has begun but committed nothing hides nothing.
-TEST_P(StoreContract, TellsTheNextSessionOfTheLongestLeaseThatMayBeValid) {
+TEST_P(StoreContract, ReportsTheLongestLeaseThatMayStillBeValid) {
   EXPECT_EQ(ask<StartAnswer>(ReadStart{}).lease, Duration{}) << "of an older program";
   session_.lease = std::chrono::seconds{10};
   open_session();
@@ -216,7 +216,7 @@ TEST_P(StoreContract, SettlesACommitThatNeverArrived) {
   EXPECT_THAT(waiting(group_), ElementsAre(job));
 }
 
-TEST_P(StoreContract, AMoveWhoseCommitNeverArrivedLeavesEachRowInItsPlace) {
+TEST_P(StoreContract, MoveWhoseCommitNeverArrivedLeavesRowsInPlace) {
   const auto waiting_job = new_job();
   committed({AddJob{waiting_job}});
   const auto running_job = running(new_job());
@@ -241,7 +241,7 @@ TEST_P(StoreContract, AMoveWhoseCommitNeverArrivedLeavesEachRowInItsPlace) {
   EXPECT_THAT(outcomes(moves), ElementsAre(OutcomeKind::kConflict, kDone, kDone));
 }
 
-TEST_P(StoreContract, AnswersARequestOnce) {
+TEST_P(StoreContract, AnswersAResentRequestWithTheStoredAnswer) {
   const auto job = new_keyed_job("once");
   const auto blocked = new_keyed_job("once");
   const NumberedRequest request{
@@ -265,7 +265,7 @@ TEST_P(StoreContract, AnswersARequestOnce) {
   EXPECT_THAT(waiting(group_), SizeIs(2));
 }
 
-TEST_P(StoreContract, AnswersAResendAlsoToTheNextSessionAndAfterTheJobEnded) {
+TEST_P(StoreContract, AnswersResentRequestsAcrossSessionsAndAfterTheJobEnded) {
   const auto job = new_keyed_job("once");
   committed({AddJob{job}}, {{.client = 5, .sequence = 1, .answer = "yes", .operation_count = 1}});
   committed({ChangeWaiting{.from = job}});
@@ -278,7 +278,7 @@ TEST_P(StoreContract, AnswersAResendAlsoToTheNextSessionAndAfterTheJobEnded) {
   EXPECT_THAT(waiting(group_), IsEmpty());
 }
 
-TEST_P(StoreContract, RemembersSixteenAnswersOfEachClient) {
+TEST_P(StoreContract, RemembersSixteenAnswersPerClient) {
   for (std::int64_t sequence = 1; sequence <= 18; ++sequence) {
     committed({}, {{.client = 5, .sequence = sequence, .answer = std::to_string(sequence)}});
   }
@@ -295,7 +295,7 @@ TEST_P(StoreContract, RemembersSixteenAnswersOfEachClient) {
   EXPECT_EQ(again((std::int64_t{1} << 59) - 1, 2).answer, "new");
 }
 
-TEST_P(StoreContract, TakesSeveralRequestsOfAClientInOneBatch) {
+TEST_P(StoreContract, AcceptsSeveralRequestsOfAClientInOneBatch) {
   const auto result = committed(
       {AddJob{new_job()}, AddJob{new_job()}, AddJob{new_job()}},
       {{.client = 5, .sequence = 1, .answer = "a", .first_operation = 0, .operation_count = 1},
@@ -309,7 +309,7 @@ TEST_P(StoreContract, TakesSeveralRequestsOfAClientInOneBatch) {
   EXPECT_EQ(committed({}, {{.client = 5, .sequence = 17}}).requests.at(0).answer, "b");
 }
 
-TEST_P(StoreContract, ForgetsClientsThatAreLongSilent) {
+TEST_P(StoreContract, ForgetsClientsAfterLongSilence) {
   committed({}, {{.client = 5, .sequence = 1, .answer = "old"}});
   EXPECT_EQ(committed({Purge{.clients_before = kNow}}).outcomes.at(0).count, 0);
   EXPECT_EQ(committed({Purge{.clients_before = kNow + kSecond}}).outcomes.at(0).count, 1);
@@ -358,7 +358,7 @@ TEST_P(StoreContract, FindsTheOneBadOperationAmongAHundred) {
   EXPECT_THAT(waiting(group_), SizeIs(100));
 }
 
-TEST_P(StoreContract, NamesNoOperationForWhatAnotherWrites) {
+TEST_P(StoreContract, DoesNotBlameAnInnocentOperationForAFailedBatch) {
   const auto one = new_job();
   const auto other = new_job();
   committed({AddJob{one}, AddJob{other}});
@@ -378,7 +378,7 @@ TEST_P(StoreContract, NamesNoOperationForWhatAnotherWrites) {
   }
 }
 
-TEST_P(StoreContract, NamesTheOperationOfAGroupThatDoesNotExist) {
+TEST_P(StoreContract, NamesTheOperationOnAnUnknownGroup) {
   auto lost = new_job();
   lost.group = GroupId{99};
   const std::vector<Operation> bad = {AddJob{lost}, AddJob{delayed_one(lost)}, Claim{claimed(lost)},

@@ -96,7 +96,7 @@ void Twins::begin_in_vain(const StoreSession& as, const SessionPlan& plan, bool 
 }
 
 bool Twins::is_fenced(const Session& session) const {
-  return !tables().trackers.contains({session.as.session, session.as.lane});
+  return !tables().trackers.contains({session.as.session, session.as.connection});
 }
 
 void Twins::forget(const Session& session) {
@@ -231,12 +231,12 @@ std::optional<bool> Twins::settle(Session& session, std::int64_t number) {
   return settled.value();
 }
 
-void Twins::raise_beat(SessionId session, bool yields) {
-  const auto raised = memory_.raise_beat(session, yields);
-  const auto other = sql_.raise_beat(session, yields);
+void Twins::raise_heartbeat(SessionId session, bool yields) {
+  const auto raised = memory_.raise_heartbeat(session, yields);
+  const auto other = sql_.raise_heartbeat(session, yields);
   ASSERT_TRUE(raised.ok() && other.ok());
   EXPECT_EQ(raised.value(), other.value()) << "session " << session.value;
-  distribution_.note(raised.value() ? Event::kBeatRaised : Event::kBeatOfNobody);
+  distribution_.note(raised.value() ? Event::kHeartbeatRaised : Event::kBeatOfNobody);
 }
 
 ClusterView Twins::look(GroupId groups_after) {
@@ -244,7 +244,7 @@ ClusterView Twins::look(GroupId groups_after) {
   const auto other = sql_.look(groups_after);
   EXPECT_TRUE(view.ok() && other.ok());
   if (!view.ok() || !other.ok()) return {};
-  EXPECT_TRUE(view.value().beats == other.value().beats) << "beats";
+  EXPECT_TRUE(view.value().heartbeats == other.value().heartbeats) << "beats";
   EXPECT_TRUE(view.value().owners == other.value().owners) << "owners";
   EXPECT_TRUE(view.value().inbox == other.value().inbox) << "inboxes";
   EXPECT_TRUE(view.value().groups == other.value().groups) << "groups";

@@ -56,7 +56,7 @@ class Twins {
   void refuse_fenced(Session& session, Batch batch);
   std::optional<bool> settle(Session& session, std::int64_t number);
 
-  void raise_beat(SessionId session, bool yields);
+  void raise_heartbeat(SessionId session, bool yields);
   ClusterView look(GroupId groups_after);
 
   // What both say to that, that of the memory first; null: to one who only reads.

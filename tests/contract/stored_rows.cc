@@ -172,7 +172,7 @@ void add_push(const MemoryTables& tables, StoredTables& to) {
                        "registered_us", "honest",  "place"};
   for (const auto& [key, one] : tables.executors) {
     executors.rows.push_back(line(one.group, one.address, one.is_manual, one.has_trigger,
-                                  one.registered_at, one.is_honest, one.place));
+                                  one.registered_at, one.reports_busy_state, one.place));
   }
   StoredTable& runs = to["lts_push_run"];
   runs.columns = {"log_id",  "group_id", "job_id",    "attempt", "shard",   "shards",
@@ -221,10 +221,11 @@ void add_peers(const MemoryTables& tables, StoredTables& to) {
   trackers.columns = {"session_id",      "lane",  "name",   "batch",   "id_high", "beat_us",
                       "alive_before_us", "ended", "number", "address", "yields",  "lease_us",
                       "log_settled"};
-  for (const auto& [lane, one] : tables.trackers) {
-    trackers.rows.push_back(line(lane.first, lane.second, one.name, one.batch, one.id_high,
-                                 one.beat, one.alive_before, one.has_ended, one.number, one.address,
-                                 one.yields, one.lease.count(), one.log_settled));
+  for (const auto& [connection, one] : tables.trackers) {
+    trackers.rows.push_back(line(connection.first, connection.second, one.name, one.batch,
+                                 one.id_high, one.heartbeat, one.alive_before, one.has_ended,
+                                 one.number, one.address, one.yields, one.lease.count(),
+                                 one.log_settled));
   }
   StoredTable& partitions = to["lts_partition"];
   partitions.columns = {"partition_id", "owner", "alive_before_us", "epoch"};

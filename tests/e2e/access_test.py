@@ -25,7 +25,7 @@ class Token(E2eTest):
         self.assertEqual(self.token.stat().st_uid, os.getuid())
         self.assertGreaterEqual(len(self.token.read_bytes().strip()), 32)
 
-    def test_programs_of_the_same_user_pick_it_up_silently(self):
+    def test_programs_of_the_same_user_use_the_token_silently(self):
         answer = self.one.submit("--task-id", "mine", "--", "true")
         self.assertEqual(answer.err, "")
         self.one.wait_ended("mine")
@@ -39,7 +39,7 @@ class Token(E2eTest):
         self.assertNotIn("intruder", {row["task_id"] for row in self.one.rows("waiting")})
         return answer
 
-    def test_a_job_tracker_that_stands_still_refuses_nobody(self):
+    def test_a_stalled_job_tracker_is_not_reported_as_denying_access(self):
         self.one.tracker.send(signal.SIGSTOP)
         self.addCleanup(self.one.tracker.send, signal.SIGCONT)
         worker = self.one.start_worker(wait=False)
@@ -51,7 +51,7 @@ class Token(E2eTest):
         self.one.tracker.send(signal.SIGCONT)
         worker.ready()
 
-    def test_a_port_that_is_no_job_trackers_is_told_from_one_that_refuses(self):
+    def test_a_foreign_port_is_distinguished_from_denied_access(self):
         other = self.cluster(flags=["--http", "127.0.0.1:0"])
         http = other.tracker.ready()["http"].replace("http:", "tcp:")
         said = f"the program that listens at {http} does not speak Carillon's protocol (is it the --http port"
@@ -61,13 +61,13 @@ class Token(E2eTest):
         wait_for("the task tracker to say so", lambda: said in worker.log())
         self.assertNotIn("denied", worker.log())
 
-    def test_a_wrong_token_is_refused_in_clear_words(self):
+    def test_a_wrong_token_is_refused_with_a_clear_message(self):
         wrong = self.folder / "wrong.token"
         wrong.write_text("0" * 64)
         wrong.chmod(0o600)
         self.assertRegex(self.denied("--token-file", wrong).err, r"^jobclient: submit: .*(?i:access denied)")
 
-    def test_a_token_file_that_cannot_be_one_is_named_with_advice_that_harms_nothing(self):
+    def test_an_invalid_token_file_is_named_with_safe_advice(self):
         other = self.folder / "notes"
         other.write_text("mine")
         other.chmod(0o600)
@@ -76,7 +76,7 @@ class Token(E2eTest):
                 answer = self.one.client("--token-file", path, "list", status=2)
                 self.assertIn(f"{path} {why} (give the file that the job tracker wrote", answer.err)
 
-    def test_without_a_token_nobody_gets_in(self):
+    def test_access_without_a_token_is_denied(self):
         empty = self.folder / "empty"
         empty.mkdir(mode=0o700)
         self.assertRegex(self.denied(env={"XDG_RUNTIME_DIR": str(empty)}).err, r"^jobclient: submit: .*token")
@@ -91,7 +91,7 @@ class Token(E2eTest):
         self.assertEqual([row["state"] for row in self.one.history("theirs")], [])
         self.assertNotIn("theirs", {row["group"] for row in self.one.rows("nodes")})
 
-    def test_a_token_folder_that_others_can_enter_is_refused(self):
+    def test_a_token_folder_open_to_other_users_is_refused(self):
         other = self.cluster(tracker=False)
         folder = other.folder / "run" / "carillon"
         folder.mkdir(mode=0o700)
@@ -100,13 +100,13 @@ class Token(E2eTest):
         self.assertEqual(tracker.wait(), 2)
         self.assertRegex(tracker.log(), rf"jobtracker: .*{folder}.*")
 
-    def test_a_token_that_others_can_read_is_not_used(self):
+    def test_a_token_readable_by_other_users_is_not_used(self):
         self.token.chmod(0o644)
         answer = self.one.client("list", status=None)
         self.assertNotEqual(answer.status, 0)
         self.assertIn(str(self.token), answer.err)
 
-    def test_after_a_restart_worker_and_client_get_in_again_also_with_a_new_token(self):
+    def test_programs_reconnect_after_a_restart_even_with_a_new_token(self):
         for removed in (False, True):
             with self.subTest(removed=removed):
                 self.one.tracker.kill()
@@ -116,7 +116,7 @@ class Token(E2eTest):
                 self.one.submit("--task-id", f"after-{removed}", "--", "true")
                 self.one.wait_ended(f"after-{removed}")
 
-    def test_an_insecure_tracker_takes_everybody_who_says_so(self):
+    def test_an_insecure_job_tracker_accepts_every_insecure_client(self):
         other = self.cluster(flags=["--insecure"])
         empty = self.folder / "empty"
         empty.mkdir(mode=0o700)
@@ -160,7 +160,7 @@ class AnotherUser(E2eTest):
         self.assertEqual(self.one.history(), [])
         self.assertFalse(note.exists())
 
-    def test_another_user_cannot_use_the_users_folder_either(self):
+    def test_another_user_cannot_use_the_users_token_folder(self):
         done = self.as_other("list", env={"XDG_RUNTIME_DIR": str(self.one.folder / "run")})
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")

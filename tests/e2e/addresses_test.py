@@ -48,10 +48,10 @@ class Twice(AddressesTest):
         self.check_each_ran_once(cluster, self.submit_runs(cluster, 4))
         self.assertEqual(len(cluster.rows("nodes")), 1)
 
-    def test_an_address_that_is_given_twice_is_one_tracker(self):
+    def test_an_address_given_twice_counts_as_one_job_tracker(self):
         self.check("127.0.0.1")
 
-    def test_two_names_of_an_address_are_one_tracker(self):
+    def test_two_names_of_an_address_count_as_one_job_tracker(self):
         self.check("localhost")
 
 
@@ -75,10 +75,10 @@ class Standby(AddressesTest):
         self.check_each_ran_once(cluster, tasks)
         self.assertEqual(cluster.stats()["workers_lost_total"], 0)
 
-    def test_it_adopts_what_runs_when_the_first_was_killed(self):
+    def test_a_second_job_tracker_adopts_runs_of_a_killed_one(self):
         self.check("sqlite", lambda first: first.kill(), lambda first: None)
 
-    def test_it_adopts_what_runs_when_the_first_stood_still(self):
+    def test_a_second_job_tracker_adopts_runs_of_a_stalled_one(self):
         self.check(self.mariadb, lambda first: first.send(signal.SIGSTOP),
                    lambda first: first.send(signal.SIGCONT))
 
@@ -86,7 +86,7 @@ class Standby(AddressesTest):
 class Another(AddressesTest):
     """Two job trackers with a store each. That is not meant to be, and must harm nothing."""
 
-    def test_it_works_for_the_second_while_the_first_is_away_and_no_run_is_lost(self):
+    def test_a_worker_serves_another_job_tracker_without_losing_runs(self):
         one, other = self.cluster(), self.cluster(tracker=False)
         other.env["XDG_RUNTIME_DIR"] = one.env["XDG_RUNTIME_DIR"]
         other.port = harness.free_port()

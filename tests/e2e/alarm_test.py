@@ -138,7 +138,7 @@ class Alarms:
     def wait_nothing_owed(self, one):
         wait_for("nothing to be owed", lambda: self.owed(one) == 0)
 
-    def test_a_failure_is_told_by_mail_and_to_a_url(self):
+    def test_a_failure_alarm_is_sent_by_mail_and_webhook(self):
         mails, hook = self.sink(MailServer), self.sink(Hook)
         one = self.cluster(self.store, workers=1, flags=[
             "--smtp", f"smtp://ann:secret@127.0.0.1:{mails.port}",
@@ -167,7 +167,7 @@ class Alarms:
         self.assertEqual(dict(hook.posts)["/own"]["jobs"][0]["exit_code"], 76)
         self.assertEqual(one.stats()["alarms_sent_total"], 3)
 
-    def test_a_kill_between_the_failure_and_its_message_loses_nothing(self):
+    def test_a_kill_between_failure_and_alarm_loses_no_alarm(self):
         hook = self.sink(Hook)
         hook.is_broken = True
         one = self.cluster(self.store, workers=1,
@@ -186,7 +186,7 @@ class Alarms:
         self.assertEqual(len({body["alarm_id"] for _, body in hook.posts}), 1)
         self.assertEqual(hook.posts[0][1]["failures"], 1)
 
-    def test_a_storm_is_a_few_messages_that_count_it(self):
+    def test_a_storm_of_failures_is_sent_as_few_alarms(self):
         hook = self.sink(Hook)
         one = self.cluster(self.store, flags=["--alarm", hook.url(), "--alarm-interval", "3s"])
         one.start_worker(threads=4)
@@ -216,7 +216,7 @@ class Alarms:
         self.wait_nothing_owed(one)
         self.assertEqual(hook.told(), ["a"])
 
-    def test_a_group_that_nobody_serves_is_told_of_and_the_end_of_it(self):
+    def test_unserved_and_backlog_alarms_are_sent_at_start_and_end(self):
         hook = self.sink(Hook)
         one = self.cluster(self.store, flags=[
             "--alarm", hook.url(), "--alarm-interval", "2s", "--alarm-when", "unserved=10s",
@@ -237,7 +237,7 @@ class Alarms:
         self.assertEqual(hook.failures(), 0)
         self.assertEqual(self.owed(one), 0)
 
-    def test_a_machine_that_is_too_busy_and_a_word_in_the_output_are_told_of(self):
+    def test_alarms_are_sent_for_overload_and_for_output_text(self):
         hook = self.sink(Hook)
         one = self.cluster(self.store, flags=[
             "--alarm", hook.url(), "--alarm-interval", "2s", "--alarm-when", "overload=10s",
@@ -254,7 +254,7 @@ class Alarms:
         self.assertEqual(busy.stop(), 0)
         wait_for("the end of it", lambda: ("overload", True) in hook.conditions(), 60)
 
-    def test_a_rule_that_is_none_is_refused(self):
+    def test_an_invalid_alarm_rule_is_refused(self):
         for flags, word in ((["--alarm-when", "late=5m"], "--alarm-when is given without a recipient"),
                             (["--alarm", "a@b.example", "--alarm-when", "late=5m"],
                              "'a@b.example' needs a mail server (give one with --smtp"),
@@ -274,7 +274,7 @@ class AlarmsOnSqlite(Alarms, BothStores, E2eTest):
 class AlarmsOnMariadb(Alarms, BothStores, E2eTest):
     store_name = "mariadb"
 
-    def test_what_was_told_is_not_told_again_when_another_job_tracker_comes(self):
+    def test_alarms_are_not_sent_again_after_a_rebalance(self):
         hook = self.sink(Hook)
         one = self.cluster(self.store, flags=[
             "--name", "first", "--alarm", hook.url(), "--alarm-interval", "2s",

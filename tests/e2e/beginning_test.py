@@ -37,7 +37,7 @@ class CutOffWhileItBegins(ClusterTest):
         self.assertTrue(taker.is_running(), "it was not restarted")
         self.assertEqual(taker.stop(), 0)
 
-    def test_one_that_takes_over_goes_on_whether_its_session_is_stored_or_not(self):
+    def test_a_takeover_survives_a_cut_during_its_commit(self):
         for when in (faults.BEFORE, faults.AFTER):
             with self.subTest(when):
                 self.check_taken_over(faults.COMMIT, when, after=b"REPLACE INTO lts_partition")
@@ -45,10 +45,10 @@ class CutOffWhileItBegins(ClusterTest):
                 for worker in self.one.workers:
                     worker.kill()
 
-    def test_one_that_takes_over_goes_on_when_it_is_cut_off_right_after_that(self):
+    def test_a_takeover_survives_a_cut_right_after_its_commit(self):
         self.check_taken_over(b"wait_timeout = DEFAULT", faults.BEFORE)
 
-    def test_one_that_starts_starts(self):
+    def test_a_start_survives_a_cut_during_its_commit(self):
         for when in (faults.BEFORE, faults.AFTER):
             with self.subTest(when):
                 self.proxy.cut_at(faults.COMMIT, when, after=b"REPLACE INTO lts_partition")
@@ -60,7 +60,7 @@ class CutOffWhileItBegins(ClusterTest):
 class KilledAndStartedAgain(ClusterTest):
     """Its session has not ended, and so is watched before another one takes its place."""
 
-    def test_one_that_was_killed_waits_for_its_own_silence_and_says_so(self):
+    def test_a_restart_after_a_kill_waits_out_the_old_session(self):
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(manager.close)
         manager.bind(str(self.folder / "notify"))
@@ -80,7 +80,7 @@ class KilledAndStartedAgain(ClusterTest):
         self.assertEqual([manager.recv(1024).split(b"\n")[0] for _ in range(2)],
                          [b"EXTEND_TIMEOUT_USEC=60000000", b"READY=1"])
 
-    def test_one_that_starts_beside_another_waits_for_nobody(self):
+    def test_a_start_beside_another_job_tracker_does_not_wait(self):
         self.one.env["CARILLON_SILENCE"] = "60s"
         self.start(0)
         self.assertNotIn("waiting until", self.start(1).log())
@@ -110,7 +110,7 @@ class AwayWhileItBegins(ClusterTest):
         self.assertTrue(taker.is_running(), taker.own_log())
         return taker
 
-    def test_one_that_has_worked_waits_and_goes_on(self):
+    def test_a_running_job_tracker_waits_for_its_database_and_continues(self):
         taker = self.take_over_from_nothing()
         self.mariadb.start()
         wait_for("it to have all", lambda: len(self.groups_of()[0]) == len(GROUPS))
@@ -120,7 +120,7 @@ class AwayWhileItBegins(ClusterTest):
         self.check_each_ran_once(["after"])
         self.assertTrue(taker.is_running())
 
-    def test_a_signal_ends_it_at_once(self):
+    def test_a_signal_stops_a_waiting_job_tracker_at_once(self):
         self.assertEqual(self.take_over_from_nothing().stop(patience=2), 0)
 
 
@@ -129,7 +129,7 @@ class OutrunWhileItBegins(ClusterTest):
 
     TURN = "CONCAT('carillon.', MD5(DATABASE()))"
 
-    def test_one_that_starts_says_so_and_gives_up(self):
+    def test_a_start_blocked_by_another_job_tracker_gives_up(self):
         self.start(0).stop()
         other = subprocess.Popen([*self.mariadb.client_argv(self.one.database), "--unbuffered"], text=True,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -165,13 +165,13 @@ class FullWhileItBegins(E2eTest):
              f"tcp://127.0.0.1:{self.one.port}", "--http", "off", *flags],
             self.one.folder / "logs" / "jobtracker.log", self.one.env, "jobtracker", prefix=self.disk)
 
-    def test_one_that_starts_says_so_and_ends_as_with_a_store_that_is_away(self):
+    def test_a_start_on_a_full_disk_reports_it_and_exits(self):
         tracker = self.start("--store-wait", "1s")
         self.assertEqual(tracker.wait(), 3)
         self.assertIn("the store is full; retrying", tracker.log())
         self.assertRegex(tracker.log(), "jobtracker: store: .*full.*free space")
 
-    def test_one_that_starts_works_when_there_is_room(self):
+    def test_a_start_on_a_full_disk_continues_with_free_space(self):
         tracker = self.start()
         self.addCleanup(tracker.kill)
         wait_for("it to be said", lambda: "the store is full" in tracker.log())

@@ -53,20 +53,20 @@ class Repeats(unittest.TestCase):
         return self.why(*(text for at, line in sorted(events, key=lambda event: event[0])
                           for text in (f"time {at}", line)))
 
-    def test_a_kill_of_its_own_task_tracker_in_the_middle_excuses_it(self):
+    def test_killing_its_task_tracker_mid_run_justifies_a_second_run(self):
         self.assertEqual(self.run_and_kill(ended=None, killed=11, again=15), "killed")
         self.assertEqual(self.run_and_kill(ended=12, killed=11, again=15), "killed", "as an orphan")
         self.assertEqual(self.run_and_kill(ended=11, killed=12, again=16), "killed", "its result was not stored")
 
-    def test_a_kill_of_another_task_tracker_or_of_job_trackers_and_database_excuses_nothing(self):
+    def test_killing_other_programs_does_not_justify_a_second_run(self):
         for node in ("worker-3", "jobtracker", "mariadbd"):
             self.assertEqual(self.run_and_kill(ended=12, killed=11, again=15, node=node), "NOTHING")
             self.assertEqual(self.run_and_kill(ended=None, killed=11, again=15, node=node), "NOTHING")
 
-    def test_a_kill_long_after_it_had_ended_excuses_nothing(self):
+    def test_a_kill_long_after_the_end_justifies_no_second_run(self):
         self.assertEqual(self.run_and_kill(ended=11, killed=20, again=25), "NOTHING")
 
-    def test_a_kill_long_after_it_had_ended_excuses_it_if_nobody_took_its_result_meanwhile(self):
+    def test_a_late_kill_justifies_rerunning_if_the_result_was_unstored(self):
         def with_trouble(since, to):
             return self.run_and_kill(ended=11, killed=20, again=25,
                                      more=[(since, "trouble tracker-0"), (to, "over tracker-0")])
@@ -74,7 +74,7 @@ class Repeats(unittest.TestCase):
         self.assertEqual(with_trouble(10.5, 11.5), "NOTHING", "all had settled long before the kill")
         self.assertEqual(with_trouble(15, 19), "NOTHING", "it had been stored before the trouble")
 
-    def test_a_kill_after_its_second_run_excuses_nothing(self):
+    def test_a_kill_after_the_second_start_justifies_nothing(self):
         self.assertEqual(self.run_and_kill(ended=None, killed=16, again=15), "NOTHING")
         self.assertEqual(self.run_and_kill(ended=None, killed=15, again=15.1), "NOTHING", "its lease had not ended")
 
@@ -86,20 +86,20 @@ class Repeats(unittest.TestCase):
         return self.why(*(text for at, line in sorted(events, key=lambda event: event[0])
                           for text in (f"time {at}", line)))
 
-    def test_a_long_freeze_excuses_what_had_begun_before_it(self):
+    def test_a_long_freeze_justifies_rerunning_runs_started_before_it(self):
         self.assertEqual(self.frozen(first_began=1), "frozen")
         self.assertEqual(self.frozen(first_began=1, ended=3), "frozen")
         self.assertEqual(self.frozen(first_began=1, thawed=3), "NOTHING")
 
-    def test_a_freeze_excuses_nothing_that_begins_after_it_or_ended_before(self):
+    def test_a_freeze_justifies_no_rerun_of_runs_outside_it(self):
         self.assertEqual(self.frozen(first_began=7), "NOTHING")
         self.assertEqual(self.frozen(first_began=-9, ended=-8), "NOTHING")
 
-    def test_a_stop_in_order_excuses_nothing(self):
+    def test_an_orderly_stop_justifies_no_second_run(self):
         self.assertEqual(self.why("time 1", "start t 7 1 worker-1", "time 2", "stopped worker-1", "time 9",
                                   *self.AGAIN), "NOTHING")
 
-    def test_a_failure_excuses_only_what_comes_after_it(self):
+    def test_a_failure_justifies_only_later_runs(self):
         first, end = "start t 7 1 worker-1", "end t 7 1 worker-1 1"
         self.assertEqual(self.why("time 1", first, end, "time 9", *self.AGAIN), "failed")
         self.assertEqual(self.why("time 1", first, "time 9", *self.AGAIN, "time 10", end), "NOTHING")
@@ -115,11 +115,11 @@ class Checks(unittest.TestCase):
         notes, counts = noted(*lines)
         return len(chaos_account.of_jobs(notes, log, {"job-1"}, {("job-1", job)}, silent, counts))
 
-    def test_a_job_with_its_one_end_is_well(self):
+    def test_a_job_with_exactly_one_end_is_accepted(self):
         self.assertEqual(self.jobs(*self.LOG), 0)
         self.assertEqual(self.jobs(self.LOG[1]._replace(attempt=1), lines=["time 1"], silent={"job-1"}), 0)
 
-    def test_a_job_that_was_acknowledged_and_has_no_end_or_two_is_found(self):
+    def test_an_acknowledged_job_without_exactly_one_end_is_detected(self):
         failed, succeeded = self.LOG
         third = [*self.RAN, "start job-1 7 3 n", "end job-1 7 3 n 0"]
         self.assertEqual(self.jobs(lines=["time 1"]), 2, "by its task, and by its number")
@@ -129,20 +129,20 @@ class Checks(unittest.TestCase):
                          "it went on after its end")
         self.assertEqual(self.jobs(failed, failed, succeeded), 1, "an attempt ended twice")
 
-    def test_a_task_that_became_two_jobs_or_another_is_found(self):
+    def test_a_task_with_a_second_or_wrong_job_is_detected(self):
         twin = [row._replace(job="8") for row in self.LOG]
         lines = [*self.RAN, *(line.replace(" 7 ", " 8 ") for line in self.RAN)]
         self.assertEqual(self.jobs(*self.LOG, *twin, lines=lines), 1)
         self.assertEqual(self.jobs(*self.LOG, job="9"), 1)
 
-    def test_a_row_that_says_otherwise_than_its_run_is_found(self):
+    def test_a_history_row_that_contradicts_its_run_is_detected(self):
         failed, succeeded = self.LOG
         self.assertEqual(self.jobs(failed._replace(state=SUCCEEDED), succeeded), 1)
         self.assertEqual(self.jobs(failed, succeeded._replace(state=FAILED)), 1)
         self.assertEqual(self.jobs(failed, succeeded._replace(node="m")), 2, "no such run, and a run without a row")
         self.assertEqual(self.jobs(succeeded), 1, "a run without a row")
 
-    def test_an_attempt_that_was_lost_without_need_is_found(self):
+    def test_an_attempt_lost_without_cause_is_detected(self):
         lost = self.LOG[0]._replace(state=LOST, ended_at=5)
         self.assertEqual(self.jobs(lost, self.LOG[1]), 1)
         for at, wrong in ((2, 0), (6, 1)):
@@ -151,7 +151,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(self.jobs(lost, self.LOG[1], lines=[
             *self.RAN, "time 2", "frozen n", "time 3", "thawed n"]), 1, "it was too short")
 
-    def test_an_attempt_that_was_lost_with_a_stop_in_order_is_found_unless_it_never_began_and_nobody_was_told(self):
+    def test_an_unexcused_attempt_lost_in_an_orderly_stop_is_detected(self):
         lost = self.LOG[0]._replace(state=LOST, ended_at=5)
         stop, trouble = ["time 2", "stopped n", "time 3", "left n"], ["time 2", "trouble t", "time 4", "over t"]
         for began, troubled, wrong in ((0, 1, 0), (1, 1, 1), (0, 0, 1)):
@@ -163,7 +163,7 @@ class Checks(unittest.TestCase):
         return chaos_account.of_cancellations(notes, [row("c", state)], {"c": "task 'c' cancelled"},
                                               collections.Counter(c=finals), counts), counts
 
-    def test_a_run_after_a_cancellation_is_found(self):
+    def test_a_run_after_a_cancellation_is_detected(self):
         before = ["time 1", "start c 7 1 n", "end c 7 1 n 1", "time 2", "cancelled c"]
         wrong, counts = self.cancelled(before, "cancelled")
         self.assertEqual((wrong, counts["cancelled while retrying"]), ([], 1))
@@ -171,7 +171,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(len(self.cancelled(before, "failed")[0]), 1)
         self.assertEqual(len(self.cancelled(before, "cancelled", finals=0)[0]), 1)
 
-    def test_a_run_in_a_suspension_is_found(self):
+    def test_a_run_during_a_suspension_is_detected(self):
         lines = ["time 10", "start s 6 1 n", "time 20", "suspended s", "time 29", "start s 7 1 n", "time 30",
                  "resuming s"]
 
@@ -184,7 +184,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(wrong(lines[:4] + lines[6:], "1970-01-01T00:02:00Z"), [])
         self.assertEqual(len(wrong(lines[:4] + lines[6:], "1970-01-01T00:01:40Z")), 1, "it never fired again")
 
-    def test_a_trigger_without_its_run_or_with_two_is_found(self):
+    def test_a_trigger_without_exactly_one_run_is_detected(self):
         def wrong(*lines):
             notes, counts = noted(*lines)
             return chaos_account.of_triggers(notes, [row("t", "succeeded")], {"a": "7"}, {"b"}, counts)
@@ -193,13 +193,13 @@ class Checks(unittest.TestCase):
         self.assertEqual(len(wrong("token a 7", "token a 8")), 1)
         self.assertEqual(len(wrong("token a 7", "token b 8", "token b 9")), 1)
 
-    def test_a_child_that_ran_too_seldom_or_too_often_is_found(self):
+    def test_a_child_run_too_seldom_or_too_often_is_detected(self):
         def wrong(children):
             history = [row("p", "succeeded"), *(row("c", "succeeded", str(job)) for job in range(children))]
             return chaos_account.of_children(history, {"p": ("g", "c")}, collections.Counter())
         self.assertEqual([len(wrong(children)) for children in (0, 1, 2)], [1, 0, 1])
 
-    def test_a_result_that_is_not_told_or_told_in_another_order_is_found(self):
+    def test_missing_or_reordered_feedback_is_detected(self):
         stored = [("1", "1", "7", "1", "f"), ("2", "1", "8", "1", "f")]
 
         def wrong(*jobs):
@@ -209,7 +209,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(wrong("7", "7", "8", "7"), [], "at least once")
         self.assertEqual([len(wrong("7")), len(wrong("8", "7"))], [1, 1])
 
-    def test_a_fire_that_has_no_end_or_two_is_found(self):
+    def test_a_fire_without_exactly_one_outcome_is_detected(self):
         def wrong(*ranges, ran=(0, 1)):
             def at(second):
                 return f"2026-11-27T10:00:{second:02}.000Z"
@@ -224,7 +224,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(wrong(("missed", 4, 2), ("cancelled", 2, 7)), 1, "more than there are")
         self.assertEqual(wrong(("cancelled", 2, 8), ran=(0, 1, 2)), 1, "2 was run and called off")
 
-    def test_what_was_never_exercised_is_found(self):
+    def test_a_scenario_that_was_never_exercised_is_detected(self):
         counts = collections.Counter({what: 1 for what in chaos_account.NEEDED})
         self.assertEqual(chaos_account.not_exercised(counts), [])
         counts["suspensions"] = 0
@@ -232,7 +232,7 @@ class Checks(unittest.TestCase):
 
 
 class Short(E2eTest):
-    def test_every_acknowledged_job_ends_once_and_runs_again_only_for_a_reason(self):
+    def test_acknowledged_jobs_end_once_and_rerun_only_with_cause(self):
         if not Mariadb.is_installed():
             skip("mariadbd is not installed (apt-get install mariadb-server-core)")
         seed = int(os.environ.get("CARILLON_SEED", random.randrange(1_000_000)))

@@ -8,7 +8,7 @@ from harness import BIN, BothStores, E2eTest, wait_for
 
 
 class Children:
-    def test_a_chain_runs_and_a_loop_is_refused(self):
+    def test_a_chain_of_children_runs_and_a_loop_is_refused(self):
         one = self.cluster(self.store, workers=1)
         one.client("submit", "--task-id", "last", "--manual", "--", "echo", "last")
         one.client("submit", "--task-id", "middle", "--manual", "--child", "default/last", "--",
@@ -28,7 +28,7 @@ class Children:
                       loop.out + loop.err)
         one.client("submit", "--child", "last", "--", "true", status=2)
 
-    def test_a_child_of_several_waits_until_all_have_succeeded(self):
+    def test_a_child_of_several_parents_waits_until_all_succeed(self):
         one = self.cluster(self.store, workers=1)
         gate = self.folder / "gate"
         ask = (f"{BIN / 'jobclient'} --tracker tcp://127.0.0.1:{one.port} -o jsonl history "
@@ -46,7 +46,7 @@ class Children:
         ran = [row["state"] for row in one.history("report") if row["attempt"]]
         self.assertEqual((ran[0], set(ran[1:])), ("succeeded", {"later"}))
 
-    def test_each_success_triggers_the_child_once_whatever_is_killed(self):
+    def test_each_success_triggers_the_child_once_despite_kills(self):
         one = self.cluster(self.store, workers=2)
         one.client("submit", "--task-id", "child", "--manual", "--overlap", "parallel", "--", "true")
         parents = 150

@@ -38,7 +38,7 @@ class ClockTest(E2eTest):
     def states(self, task):
         return [row["state"] for row in reversed(self.one.history(task))]
 
-    def test_set_back_it_holds_up_nothing_that_is_to_run_now(self):
+    def test_clock_moved_back_delays_no_due_jobs(self):
         self.one.start_worker(threads=1)
         self.one.submit("--task-id", "fails", "--retries", 2, "--retry-base", "5s", "--", "false")
         waiting = [f"waits-{number}" for number in range(3)]
@@ -50,7 +50,7 @@ class ClockTest(E2eTest):
             self.one.wait_ended(task, ["succeeded"])
         wait_for("all tries", lambda: self.states("fails") == ["failed"] * 3)
 
-    def test_set_back_it_holds_up_no_job_of_a_task_tracker_that_is_killed(self):
+    def test_clock_moved_back_delays_no_job_of_a_killed_worker(self):
         worker = self.one.start_worker()
         self.one.submit("--task-id", "long", "--", "sleep", 20)
         wait_for("it to run", lambda: self.one.rows("executing"))
@@ -69,7 +69,7 @@ class ClockTest(E2eTest):
         self.one.submit("--task-id", task, "--group", APP, "--dispatch", "push", "--handler", "wait",
                         "--payload", run_ms, *flags)
 
-    def test_set_forward_it_ends_no_pushed_run_and_no_executors_service(self):
+    def test_clock_moved_forward_ends_no_pushed_run_or_executor_registration(self):
         self.start_executor()
         self.push("long", 15_000, "--timeout", "10m")
         wait_for("it to run", lambda: self.one.rows("executing"))
@@ -81,7 +81,7 @@ class ClockTest(E2eTest):
         row = self.one.wait_ended("long")
         self.assertEqual((row["state"], row["attempt"]), ("succeeded", 1))
 
-    def test_set_back_it_keeps_no_executor_in_service_that_says_goodbye(self):
+    def test_clock_moved_back_does_not_keep_a_deregistered_executor(self):
         executor = self.start_executor()
         self.set_clock(-HOUR)
         time.sleep(BELIEVED)

@@ -152,7 +152,7 @@ class ClusterTest(E2eTest):
 
 
 class Divided(ClusterTest):
-    def test_each_group_is_looked_after_by_one_and_anybody_can_be_asked(self):
+    def test_each_group_has_one_owner_and_any_tracker_answers(self):
         self.start_cluster()
         tasks = []
         for which in range(2):
@@ -174,7 +174,7 @@ class Divided(ClusterTest):
                          dict.fromkeys(GROUPS, (1, 0)))
         self.assertEqual([row["free"] for row in nodes[0]], [row["threads"] for row in nodes[0]])
 
-    def test_a_schedule_is_seen_and_stopped_from_everywhere(self):
+    def test_a_schedule_is_visible_and_cancellable_through_any_job_tracker(self):
         self.start_cluster()
         for group in GROUPS:
             self.submit(group, f"tick-{group}", which=0, more=["--every", "1s"])
@@ -187,7 +187,7 @@ class Divided(ClusterTest):
             self.client("cancel", "--group", group, f"tick-{group}", which=1)
         self.assertEqual(self.client("-o", "jsonl", "list", which=0).lines(), [])
 
-    def test_a_worker_that_does_not_reach_the_owner_of_its_group_says_whom_to_name(self):
+    def test_a_worker_that_cannot_reach_its_owner_names_it(self):
         self.start_cluster()
         group = self.groups_of()[0][0]
         said = f"owner={self.address(0)}  group={group}"
@@ -209,7 +209,7 @@ class Divided(ClusterTest):
         self.assertEqual({answer["status"] for answer in answers}, {"accepted"})
         self.check_each_ran_once(tasks)
 
-    def test_feedback_of_every_group_comes_to_who_listens_anywhere(self):
+    def test_feedback_of_every_group_reaches_listeners_at_any_tracker(self):
         self.start_cluster()
         told, tasks = [], []
         for which in range(2):
@@ -222,7 +222,7 @@ class Divided(ClusterTest):
         self.assertEqual(sorted(told), sorted(tasks))
         self.assertEqual(self.one.number("SELECT COUNT(*) FROM lts_feedback_queue"), 0)
 
-    def test_a_group_that_was_given_away_and_came_back_is_recovered_and_told_of(self):
+    def test_a_group_that_moved_away_and_back_is_recovered(self):
         workers = self.start_cluster()
         group = self.groups_of()[1][0]
         self.assertEqual(self.trackers[1].stop(), 0)
@@ -243,7 +243,7 @@ class Divided(ClusterTest):
         return self.client("-o", "jsonl", "submit", "--stdin", stdin=json.dumps(spec) + "\n",
                            **more)
 
-    def test_a_loop_over_groups_of_two_job_trackers_is_refused(self):
+    def test_a_child_loop_across_two_job_trackers_is_refused(self):
         self.start_cluster()
         (here, there), (elsewhere, _) = self.groups_of().values()
         first = self.submit_parent(here, "a", elsewhere, "b").lines()[0]
@@ -256,7 +256,7 @@ class Divided(ClusterTest):
         again = self.submit_parent(elsewhere, "before", here, "a").lines()[0]
         self.assertNotIn("warning", again)
 
-    def test_a_loop_that_was_stored_all_the_same_is_not_run_round(self):
+    def test_a_stored_child_loop_is_not_run_endlessly(self):
         # As two submissions at the same time may store it, each before the other is to be seen.
         self.start_cluster()
         (here, _), (elsewhere, _) = self.groups_of().values()
@@ -280,7 +280,7 @@ class Divided(ClusterTest):
             for row in self.client("-o", "jsonl", "history").lines()))
         self.check_each_ran_once(["a"])
 
-    def test_a_success_triggers_children_of_every_group(self):
+    def test_a_success_triggers_children_in_every_group(self):
         self.start_cluster()
         for group in GROUPS:
             self.submit(group, f"child-of-{group}", more=["--manual"])
@@ -298,7 +298,7 @@ class Divided(ClusterTest):
         self.assertEqual({row["message"] for row in left_out},
                          {"not triggered by a parent's success: is not defined"})
 
-    def test_a_group_that_one_has_just_made_is_known_to_the_other(self):
+    def test_a_new_group_is_known_to_the_other_job_tracker(self):
         self.start_cluster()
         for number in range(10):
             makes, knows = number % 2, 1 - number % 2
@@ -337,16 +337,16 @@ class Killed(ClusterTest):
         self.assertEqual({row["state"] for row in self.client("-o", "jsonl", "history", "--limit", 0).lines()},
                          {"succeeded"})
 
-    def test_the_jobs_of_the_dead_start_elsewhere_within_the_bound(self):
+    def test_jobs_of_a_killed_job_tracker_fail_over_in_time(self):
         self.check(lambda tracker: tracker.kill())
 
-    def test_one_that_stands_still_is_replaced_and_ends_when_it_goes_on(self):
+    def test_a_stalled_job_tracker_is_replaced_and_exits_on_resuming(self):
         self.check(lambda tracker: tracker.send(signal.SIGSTOP))
         self.trackers[0].send(signal.SIGCONT)
         self.assertEqual(self.trackers[0].wait(), 3)
         self.assertIn("another job tracker took over", self.trackers[0].log())
 
-    def test_one_that_stands_still_for_less_than_silence_goes_on(self):
+    def test_a_job_tracker_stalled_briefly_keeps_its_groups(self):
         self.one.env["CARILLON_SILENCE"] = "10s"
         self.start_cluster()
         before = self.groups_of()
@@ -359,7 +359,7 @@ class Killed(ClusterTest):
         self.assertEqual(self.groups_of(), before)
         self.assertNotIn("another job tracker", self.trackers[1].log())
 
-    def test_one_whose_commit_hangs_is_replaced_though_the_database_answers_it(self):
+    def test_a_job_tracker_with_a_hanging_commit_is_replaced(self):
         proxy = faults.Proxy(self.mariadb.port)
         self.addCleanup(proxy.close)
 
@@ -410,20 +410,20 @@ class KilledTogether(ClusterTest):
                              (task, 1, "lost", first.node),
                              (task, 2 + gone[ends[task, "succeeded"]], "succeeded", second.node)]))
 
-    def test_what_ran_at_a_task_tracker_that_dies_with_its_job_tracker_runs_elsewhere(self):
+    def test_runs_fail_over_when_worker_and_job_tracker_die_together(self):
         self.check(lambda: None)
 
-    def test_it_takes_no_longer_when_that_job_tracker_is_started_again_at_once(self):
+    def test_failover_is_not_delayed_by_restarting_the_killed_job_tracker(self):
         self.check(lambda: self.start(0))
 
-    def test_it_takes_no_longer_when_the_other_job_tracker_stops_meanwhile(self):
+    def test_failover_is_not_delayed_by_stopping_the_other_job_tracker(self):
         def happens():
             time.sleep(1.8)
             self.assertEqual(self.trackers[1].stop(), 0)
 
         self.check(happens, and_tracker=False)
 
-    def test_it_takes_no_longer_when_its_job_tracker_stops_meanwhile(self):
+    def test_failover_is_not_delayed_by_stopping_its_own_job_tracker(self):
         def happens():
             time.sleep(1.8)
             self.assertEqual(self.trackers[0].stop(), 0)
@@ -432,7 +432,7 @@ class KilledTogether(ClusterTest):
 
 
 class CutOffWhileItTakesOver(ClusterTest):
-    def test_one_that_is_not_heard_of_in_the_middle_of_taking_over_holds_nobody_up_for_long(self):
+    def test_a_job_tracker_lost_during_takeover_delays_others_only_briefly(self):
         proxy = faults.Proxy(self.mariadb.port)
         self.addCleanup(proxy.close)
         self.start(1)
@@ -454,7 +454,7 @@ class CutOffWhileItTakesOver(ClusterTest):
 
 
 class CutOff(ClusterTest):
-    def test_the_jobs_of_one_that_is_cut_off_from_the_database_go_on_with_the_other(self):
+    def test_runs_continue_when_their_job_tracker_loses_the_database(self):
         proxy = faults.Proxy(self.mariadb.port)
         self.addCleanup(proxy.close)
         self.start(0, proxy.port)
@@ -512,7 +512,7 @@ class WorkerCutOff(ClusterTest):
         pid, _ = self.began(task, attempt)
         return pathlib.Path("/proc", pid).exists()
 
-    def test_jobs_run_elsewhere_where_it_is_cut_off_from_its_own_and_nobody_else_notices(self):
+    def test_jobs_of_workers_cut_off_from_their_owner_fail_over(self):
         proxy = faults.Proxy(self.ports[0])
         self.addCleanup(proxy.close)
         self.start(0, more=["--advertise", f"tcp://127.0.0.1:{proxy.port}"])
@@ -569,7 +569,7 @@ class WorkerCutOff(ClusterTest):
 
 
 class Stalled(ClusterTest):
-    def test_a_database_that_stands_still_for_ten_seconds_makes_nobody_take_over(self):
+    def test_a_database_stall_of_ten_seconds_causes_no_failover(self):
         self.start_cluster()
         before = self.groups_of()
         logs = [tracker.log().count("rebalanced the node groups") for tracker in self.trackers[:2]]
@@ -634,13 +634,13 @@ class Together(ClusterTest):
         self.assertGreater(len(rows), 100)
         self.assertEqual([row for row in rows if row["state"] not in ("succeeded", "cancelled")], [])
 
-    def test_nothing_is_lost_as_it_dies(self):
+    def test_a_stopping_worker_loses_no_runs_when_its_tracker_dies(self):
         self.check(lambda tracker: tracker.kill())
 
-    def test_nothing_is_lost_as_it_stops(self):
+    def test_a_stopping_worker_loses_no_runs_when_its_tracker_stops(self):
         self.check(lambda tracker: tracker.send(signal.SIGTERM))
 
-    def test_nothing_is_lost_as_it_makes_way(self):
+    def test_a_stopping_worker_loses_no_runs_during_tracker_handover(self):
         def go(tracker):
             tracker.send(signal.SIGTERM)
             time.sleep(0.5)
@@ -651,7 +651,7 @@ class Together(ClusterTest):
 class Gone(ClusterTest):
     SECONDS = 50
 
-    def test_a_database_that_is_gone_for_a_minute_loses_and_repeats_no_fire_of_two_job_trackers(self):
+    def test_a_minute_without_database_loses_and_repeats_no_fire(self):
         workers = self.start_cluster(threads=10)
         before = self.groups_of()
         self.schedule({f"{overlap}-{group}": (group, overlap, 500 if (place + number) % 2 else 1000)
@@ -750,7 +750,7 @@ class Rolling(ClusterTest):
                   f"(allowed {allowed:.1f} s)", flush=True)
             self.assertLess(gap, allowed)
 
-    def test_each_job_runs_once_while_they_are_restarted_in_turn(self):
+    def test_each_job_runs_once_during_a_rolling_restart(self):
         self.start_cluster()
 
         def restart(which):
@@ -765,7 +765,7 @@ class Rolling(ClusterTest):
         self.assertEqual(self.trackers[1].stop(), 0)  # There is nobody to tell.
         self.assertEqual(self.trackers[1].log().count("handing the node groups to the other job trackers"), 3)
 
-    def test_each_job_runs_once_while_one_joins_and_one_leaves(self):
+    def test_each_job_runs_once_while_job_trackers_join_and_leave(self):
         self.start_cluster()
 
         def join():
@@ -778,7 +778,7 @@ class Rolling(ClusterTest):
 
         self.check([join, leave], 3)
 
-    def test_each_job_runs_once_while_one_is_killed_and_comes_back(self):
+    def test_each_job_runs_once_despite_a_killed_and_restarted_tracker(self):
         self.start_cluster()
 
         def kill():
@@ -791,7 +791,7 @@ class Rolling(ClusterTest):
 class Leftovers(ClusterTest):
     LEASE = ["--lease", "60s"]  # that of the dead has not ended when its result comes
 
-    def test_a_result_on_disk_is_left_to_a_worker_of_its_own_group(self):
+    def test_a_stored_result_is_left_to_workers_of_its_group(self):
         data = self.folder / "shared-data"
 
         def worker(group):

@@ -69,7 +69,7 @@ class Bash(E2eTest):
         self.terminal = Terminal(self.folder)
         self.addCleanup(self.terminal.close)
 
-    def test_verbs_flags_and_words_are_completed(self):
+    def test_verbs_flags_and_values_are_completed(self):
         for keys, arguments in (
                 ("jobclient exec\t", ["executing"]),
                 ("jobclient imp\tcr\t --ap\t", ["import", "crontab", "--apply"]),
@@ -90,7 +90,7 @@ class Bash(E2eTest):
                 shown, got = self.terminal.type(keys)
                 self.assertEqual(got, arguments, shown)
 
-    def test_files_and_commands_are_completed_where_they_belong(self):
+    def test_files_and_commands_are_completed_only_where_they_fit(self):
         for keys, arguments in (
                 ("jobclient submit --script two\t", ["submit", "--script", "two words.sh"]),
                 ("jobclient import crontab two\t", ["import", "crontab", "two words.sh"]),
@@ -101,7 +101,7 @@ class Bash(E2eTest):
                 shown, got = self.terminal.type(keys)
                 self.assertEqual(got, arguments, shown)
 
-    def test_what_is_possible_is_listed(self):
+    def test_possible_completions_are_listed(self):
         shown, _ = self.terminal.type("jobclient su\t")
         self.assertRegex(shown, r"submit +suspend")
         shown, _ = self.terminal.type("jobclient submit --overlap \t")

@@ -14,7 +14,7 @@ from harness import E2eTest
 class Crontab(E2eTest):
     uses_mariadb = True
 
-    def test_every_fire_of_a_crontab_has_one_outcome_whatever_is_killed(self):
+    def test_every_crontab_fire_has_one_outcome_despite_kills(self):
         runs = [CrontabRun(self.cluster(store, tracker=False)) for store in ("sqlite", self.mariadb)]
         for run in runs:
             run.start()

@@ -41,7 +41,7 @@ class Database(LoadedTest):
         wait_for("it to be back", lambda: "the store is reachable again" in tracker.log(), pause=0.02)
         self.assertLess(time.monotonic() - started, 4 * max(load_before, slowness()))
 
-    def test_it_is_killed_and_started_again(self):
+    def test_jobs_run_once_when_the_database_is_killed_and_restarted(self):
         cluster, load = self.loaded()
         time.sleep(self.random.uniform(1.0, 2.5))
         self.mariadb.server.kill()
@@ -50,7 +50,7 @@ class Database(LoadedTest):
         self.start_again(cluster.tracker)
         self.finish(cluster, load, cluster.tracker)
 
-    def test_it_is_gone_for_a_minute(self):
+    def test_jobs_run_once_despite_a_minute_without_database(self):
         cluster = self.cluster(self.mariadb)
         self.start_worker(cluster)
         cluster.submit("--task-id", "before", "--shell", f"sleep 40; {accounts.NOTE}")
@@ -82,7 +82,7 @@ class Database(LoadedTest):
         self.assertTrue(tracker.is_running(), "the job tracker was not restarted")
         self.assertEqual([row for row in cluster.history() if row["state"] == "lost"], [])
 
-    def test_it_stands_still_for_ten_seconds(self):
+    def test_jobs_run_once_when_the_database_stalls_for_ten_seconds(self):
         cluster, load = self.loaded()
         time.sleep(self.random.uniform(1.0, 2.5))
         self.mariadb.server.send(signal.SIGSTOP)
@@ -92,7 +92,7 @@ class Database(LoadedTest):
         time.sleep(1)
         self.finish(cluster, load, cluster.tracker)
 
-    def test_a_tracker_that_stops_meanwhile_ends_at_once_at_a_second_signal(self):
+    def test_a_second_signal_stops_a_job_tracker_during_a_stall(self):
         cluster, _ = self.loaded()
         self.mariadb.server.send(signal.SIGSTOP)
         self.addCleanup(self.mariadb.server.send, signal.SIGCONT)
@@ -102,7 +102,7 @@ class Database(LoadedTest):
         self.assertTrue(cluster.tracker.is_running(), "it waits for what it took to be stored")
         self.assertEqual(cluster.tracker.stop(signal.SIGTERM, patience=2), 0)
 
-    def test_a_tracker_that_stops_meanwhile_waits_for_some_seconds(self):
+    def test_a_stopping_job_tracker_waits_some_seconds_for_the_database(self):
         cluster, _ = self.loaded()
         self.mariadb.server.send(signal.SIGSTOP)
         self.addCleanup(self.mariadb.server.send, signal.SIGCONT)
@@ -110,7 +110,7 @@ class Database(LoadedTest):
         self.assertEqual(cluster.tracker.stop(signal.SIGTERM, patience=15), 0)
         self.assertIn("the store does not answer; this job tracker stops without it", cluster.tracker.log())
 
-    def test_it_is_cut_off_in_the_middle_of_a_commit(self):
+    def test_jobs_run_once_when_the_connection_is_cut_during_commit(self):
         proxy = faults.Proxy(self.mariadb.port)
         self.addCleanup(proxy.close)
         cluster, load = self.loaded(database_port=proxy.port)

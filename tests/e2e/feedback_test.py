@@ -21,7 +21,7 @@ class Feedback:
                           limit).lines()
         return [(row["task_id"], row["state"], row["exit_code"]) for row in rows]
 
-    def test_each_result_is_told_once_to_a_client_that_was_away(self):
+    def test_a_returning_client_gets_each_result_once(self):
         one = self.cluster(self.store, workers=1)
         for task_id, shell in (("a", "true"), ("b", "exit 76"), ("c", "echo said; exit 0")):
             self.submit(one, task_id, shell)
@@ -36,7 +36,7 @@ class Feedback:
         self.assertEqual(one.stats()["feedback_waiting"], 0)
         self.assertEqual(one.number("SELECT COUNT(*) FROM lts_feedback_queue"), 0)
 
-    def test_a_listener_goes_on_over_a_restart_and_is_told_each_once(self):
+    def test_a_listener_survives_a_restart_and_gets_each_result_once(self):
         one = self.cluster(self.store)
         one.start_worker(threads=1)  # so that they end in the order in which they were submitted
         listener = self.listener(one, "listener")
@@ -55,7 +55,7 @@ class Feedback:
         told = [line.split('"task_id":"')[1].split('"')[0] for line in listener.lines()]
         self.assertEqual(told, ["before", *(f"after-{i}" for i in range(20))])
 
-    def test_whoever_waits_for_what_was_triggered_is_told_what_became_of_it(self):
+    def test_a_waiting_trigger_reports_a_cancelled_or_replaced_run(self):
         one = self.cluster(self.store, workers=1)
         gate = self.folder / "gate"
         define = ("submit", "--task-id", "a", "--manual", "--overlap", "queue", "--need-feedback",
@@ -90,7 +90,7 @@ class Feedback:
 class Unanswered(E2eTest):
     LISTENERS, JOBS = 70, 130
 
-    def test_two_hundred_messages_that_nobody_answers_hold_up_nobody_else(self):
+    def test_two_hundred_unanswered_messages_delay_no_other_programs(self):
         one = self.cluster(flags=["--lease", "10m"])
         frozen = one.start_worker("--group", "slow", threads=self.JOBS)
         one.start_worker(threads=2)

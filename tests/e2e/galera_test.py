@@ -96,7 +96,7 @@ class GaleraTest(ClusterTest):
 
 
 class Start(GaleraTest):
-    def test_three_job_trackers_start_at_the_same_time_on_an_empty_database(self):
+    def test_three_job_trackers_start_concurrently_on_an_empty_database(self):
         trackers = [self.start(which, self.nodes[which].port, wait=False) for which in range(3)]
         for tracker in trackers:
             tracker.ready()
@@ -120,7 +120,7 @@ class NextHost(GaleraTest):
         print(f"a job ran after {took:.2f} s (allowed {allowed:.1f} s)", flush=True)
         self.assertLess(took, allowed)
 
-    def test_it_goes_to_the_next_when_one_is_not_primary_or_read_only(self):
+    def test_a_job_tracker_skips_non_primary_and_read_only_nodes(self):
         first, second, third = self.nodes
         self.addCleanup(first.run, "SET GLOBAL wsrep_reject_queries = NONE", "mysql")
         self.addCleanup(second.run, "SET GLOBAL read_only = 0", "mysql")
@@ -144,7 +144,7 @@ class NextHost(GaleraTest):
 
 
 class Thawed(GaleraTest):
-    def test_a_node_that_was_frozen_makes_no_job_tracker_believe_that_it_was_fenced(self):
+    def test_a_frozen_then_resumed_node_fences_no_job_tracker(self):
         # All of them go to the first node through a proxy that follows its health, one step late.
         proxy = faults.Proxy(self.nodes[0].port)
         self.addCleanup(proxy.close)
@@ -167,7 +167,7 @@ class Thawed(GaleraTest):
 
 
 class Nodes(GaleraTest):
-    def test_every_job_is_accounted_for_when_each_node_is_killed_and_frozen(self):
+    def test_every_job_ends_once_when_nodes_are_killed_and_frozen(self):
         self.start_three()
         load = self.begin_load()
         self.go_on(2)

@@ -21,7 +21,7 @@ class History:
         return {name: sum(row[name] for row in rows[-2:]) for name in (
             "runs", "succeeded", "failed", "retried", "skipped", "missed", "expired", "cancelled")}
 
-    def test_days_are_counted_also_when_the_history_is_gone(self):
+    def test_daily_counts_survive_cleaning_the_history(self):
         one = self.fill()
         one.tracker.kill()
         one.start_tracker()
@@ -36,13 +36,13 @@ class History:
         for day in days:
             datetime.date.fromisoformat(day)
 
-    def test_it_is_narrowed_down_to_what_ended_so(self):
+    def test_history_is_filtered_by_state(self):
         one = self.fill()
         self.assertEqual([row["task_id"] for row in one.rows("history", "--state", "failed")], ["bad"] * 2)
         self.assertEqual(len(one.rows("history", "--state", "succeeded", "--state", "failed")), 8)
         self.assertEqual(one.rows("history", "--state", "lost"), [])
 
-    def test_each_rule_deletes_what_it_says(self):
+    def test_each_cleaning_rule_deletes_the_matching_rows(self):
         one = self.fill()
 
         def clean(*flags):
@@ -59,7 +59,7 @@ class History:
         one.client("clean", "--group", "nowhere", "--all", status=4)
         one.client("clean", status=2)
 
-    def test_rows_of_a_run_that_goes_on_stay(self):
+    def test_rows_of_a_retrying_job_are_not_cleaned(self):
         one = self.cluster(self.store, workers=1)
         ran = one.folder / "ran"
         one.client("submit", "--task-id", "long", "--retries", "1", "--retry-base", "1ms", "--shell",

@@ -30,7 +30,7 @@ class ImportLts(E2eTest):
         return cluster.client("-o", "jsonl", "import", "lts", url or self.lts, "--tz", tz, *flags,
                               status=status, stdin=stdin)
 
-    def test_shows_what_it_comes_to_and_changes_nothing(self):
+    def test_a_preview_shows_the_jobs_and_changes_nothing(self):
         cluster = self.cluster("sqlite", tracker=False)
         before = self.mariadb.run("SELECT COUNT(*) FROM lts_wjq_orders", self.database)
         rows = self.import_lts(cluster).lines()
@@ -53,13 +53,13 @@ class ImportLts(E2eTest):
         after = self.mariadb.run("SELECT COUNT(*) FROM lts_wjq_orders", self.database)
         self.assertEqual(after, before)
 
-    def test_sees_by_the_fires_that_lts_has_planned_that_the_zone_is_another(self):
+    def test_detects_a_wrong_time_zone_from_fires_lts_planned(self):
         cluster = self.cluster("sqlite", tracker=False)
         rows = by_task(self.import_lts(cluster, tz="Europe/Berlin").lines())
         self.assertIn("--tz must be the zone", rows["orders", "nightly-close"]["note"])
         self.assertEqual("", rows["orders", "poll-stock"]["tz"])
 
-    def test_takes_a_node_group_and_the_second_time_nothing(self):
+    def test_imports_a_node_group_only_once(self):
         cluster = self.cluster("sqlite")
         url = self.lts + "\n"
         flags = ["--group", "orders", "--handler", "order-runner", "--handler-from", "shardField"]
@@ -109,7 +109,7 @@ class ImportLts(E2eTest):
         self.assertEqual(sorted(task for (_, task), row in defined.items()
                                 if row["state"] == "suspended"), ["nightly-close", *SUSPENDED])
 
-    def test_says_of_what_is_here_already_how_it_differs_and_changes_nothing(self):
+    def test_reports_how_existing_jobs_differ_and_changes_nothing(self):
         cluster = self.cluster("sqlite")
         flags = ["--group", "orders", "--apply"]
         self.import_lts(cluster, *flags)
@@ -143,13 +143,13 @@ class ImportLts(E2eTest):
         changed = by_task(cluster.rows("list", "--group", "orders"))
         self.assertEqual(changed["orders", "nightly-close"]["schedule"], "0 45 2 * * ?")
 
-    def test_is_done_when_all_of_a_group_is_here(self):
+    def test_exits_with_zero_when_the_whole_group_is_imported(self):
         cluster = self.cluster("sqlite")
         for status in ("accepted", "duplicate"):
             rows = self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0).lines()
             self.assertEqual([row["status"] for row in rows], [status] * 2)
 
-    def test_a_node_group_that_lts_does_not_have_is_refused_and_those_that_it_has_are_named(self):
+    def test_an_unknown_node_group_is_refused_naming_the_known_ones(self):
         cluster = self.cluster("sqlite", tracker=False)
         self.mariadb.run("CREATE TABLE lts_wjq_empty LIKE lts_wjq_orders", self.database)
         answer = self.import_lts(cluster, "--group", "orders", "--group", "ordres", status=4)
@@ -159,7 +159,7 @@ class ImportLts(E2eTest):
         rows = self.import_lts(cluster, "--group", "Data-Warehouse", status=0).lines()
         self.assertEqual({row["group"] for row in rows}, {"data-warehouse"})
 
-    def test_what_is_suspended_there_never_runs_here(self):
+    def test_jobs_suspended_in_lts_stay_suspended(self):
         self.mariadb.run("DELETE FROM lts_cron_job_queue; DELETE FROM lts_suspend_job_queue;"
                          "DELETE FROM lts_repeat_job_queue; DELETE FROM lts_wjq_orders;"
                          "DELETE FROM lts_executing_job_queue;" + "".join(
@@ -178,7 +178,7 @@ class ImportLts(E2eTest):
         # Neither a run, nor a fire that a suspension has ended.
         self.assertEqual({row["task_id"] for row in cluster.history()}, {"s7"})
 
-    def test_a_shell_line_runs_the_jobs(self):
+    def test_a_shell_line_runs_the_imported_jobs(self):
         cluster = self.cluster("sqlite")
         cluster.start_worker("--group", "data-warehouse")
         line = 'echo "$CARILLON_TASK_ID: $CARILLON_PARAM_SAME_ID"'
@@ -190,7 +190,7 @@ class ImportLts(E2eTest):
         self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0)
         self.assertEqual(len(cluster.history("nightly-close")), 1)
 
-    def test_a_job_tracker_leaves_the_database_of_lts_alone(self):
+    def test_a_job_tracker_does_not_touch_an_lts_database(self):
         tables = self.mariadb.run("SHOW TABLES", self.database)
         cluster = self.cluster("sqlite", tracker=False)
         tracker = cluster.start_tracker("--store", self.mariadb.url(self.database), wait=False)
@@ -198,7 +198,7 @@ class ImportLts(E2eTest):
         self.assertRegex(tracker.log(), r"jobtracker: store: .* is a database of LTS .*jobclient import lts")
         self.assertEqual(self.mariadb.run("SHOW TABLES", self.database), tables)
 
-    def test_says_what_is_wrong_with_the_database(self):
+    def test_explains_problems_with_the_database(self):
         cluster = self.cluster("sqlite", tracker=False)
         url = self.mariadb.url(self.mariadb.new_database())
         self.assertIn("no tables of LTS",

@@ -72,7 +72,7 @@ class ImportXxl(E2eTest):
         return cluster.client("-o", "jsonl", "import", "xxl-job", url, "--tz", tz, *flags,
                               status=status, stdin=stdin)
 
-    def test_reads_each_version(self):
+    def test_reads_each_xxl_job_version(self):
         cluster = self.cluster("sqlite", tracker=False)
         for version in xxl_tables.VERSIONS:
             with self.subTest(version):
@@ -95,7 +95,7 @@ class ImportXxl(E2eTest):
                     self.assertEqual((jobs[6]["schedule"], jobs[6]["state"]), ("manual", "active"))
                     self.assertEqual(jobs[7]["schedule"], "every 1m")
 
-    def test_takes_the_jobs_and_the_second_time_nothing(self):
+    def test_imports_the_jobs_only_once(self):
         url = self.database("2.4")
         cluster = self.cluster("sqlite")
         flags = ["--dispatch", "pull", "--apply"]
@@ -151,7 +151,7 @@ class ImportXxl(E2eTest):
             self.assertEqual(cluster.wait_ended(task, ["succeeded", "failed"])["state"], "succeeded")
         self.assertEqual(cluster.client("logs", "xxl-3", "--group", "mail").out, "got a b\n")
 
-    def test_a_group_by_itself_and_all_that_is_of_it_here(self):
+    def test_imports_one_group_and_skips_it_when_repeated(self):
         url = self.database("3.4")
         cluster = self.cluster("sqlite")
         for status in ("accepted", "duplicate"):
@@ -160,14 +160,14 @@ class ImportXxl(E2eTest):
             self.assertEqual([(row["name"], row["status"]) for row in rows],
                              [("mail", "left"), ("x3", status), ("x7", status)])
 
-    def test_an_app_that_xxl_job_does_not_have_is_refused_and_those_that_it_has_are_named(self):
+    def test_an_unknown_app_is_refused_naming_the_known_ones(self):
         cluster = self.cluster("sqlite", tracker=False)
         answer = self.import_xxl(cluster, self.database("3.4"), "--group", "mail", "--group", "mial", status=4)
         self.assertEqual((answer.out, answer.err),
                          ("", '{"error":"xxl-job has no executor group with the app name \'mial\' '
                               '(it has \'billing\', \'mail\')","verb":"import xxl-job","exit_status":4}\n'))
 
-    def test_takes_jobs_for_the_executors_that_there_are(self):
+    def test_imports_jobs_for_existing_executors(self):
         cluster = self.cluster("sqlite")
         url = self.database("2.4")
         for status in ("accepted", "duplicate"):
@@ -182,14 +182,14 @@ class ImportXxl(E2eTest):
         first = cluster.client("-o", "json", "show", "xxl-1", "--group", "billing").json()
         self.assertEqual((first["spec"]["dispatch"], first["spec"]["handler"]), ("push", "echo"))
 
-    def test_sees_by_the_fires_that_xxl_job_has_planned_that_the_zone_is_another(self):
+    def test_detects_a_wrong_time_zone_from_fires_xxl_job_planned(self):
         cluster = self.cluster("sqlite", tracker=False)
         rows = self.import_xxl(cluster, self.database("2.4"), "--dispatch", "pull",
                                tz="Europe/Berlin").lines()
         noted = [row["name"] for row in rows if "--tz must be the zone" in row["note"]]
         self.assertEqual(noted, ["xxl-1"])
 
-    def test_says_what_is_wrong_with_the_database(self):
+    def test_explains_problems_with_the_database(self):
         cluster = self.cluster("sqlite", tracker=False)
         empty = self.mariadb.url(self.mariadb.new_database())
         self.assertIn("no tables of xxl-job", self.import_xxl(cluster, empty, status=2).err)

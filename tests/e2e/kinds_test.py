@@ -44,7 +44,7 @@ class Kinds:
         rows = wait_for(f"{count} ends of {task_id}", found)
         return sorted(rows, key=lambda row: (row["trigger_time"], row["ended_at"]))[:count]
 
-    def test_now_runs_at_once(self):
+    def test_a_now_job_runs_at_once(self):
         answer = self.one.submit("--task-id", "now", "--", "echo", "hello").json()
         self.assertEqual((answer["task_id"], answer["group"], answer["status"]),
                          ("now", "default", "accepted"))
@@ -53,7 +53,7 @@ class Kinds:
                          ("succeeded", 1, 0, answer["job_id"]))
         self.assertEqual(self.one.client("logs", "now").out, "hello\n")
 
-    def test_at_runs_at_its_time_and_not_before(self):
+    def test_an_at_job_runs_at_its_time_and_not_before(self):
         at = soon(2)
         self.one.submit("--task-id", "at", "--at", at, "--", "true")
         row = self.one.rows("waiting")[0]
@@ -62,7 +62,7 @@ class Kinds:
         self.assertEqual(ended["trigger_time"], at)
         self.assertGreaterEqual(ended["started_at"], at)
 
-    def test_cron_fires_by_the_clock_of_its_zone(self):
+    def test_cron_fires_in_its_time_zone(self):
         answer = self.one.submit("--task-id", "cron", "--cron", "*/2 * * * * ?", "--tz",
                                  "Asia/Shanghai", "--", "true").json()
         self.assertEqual(answer["tz"], "Asia/Shanghai")
@@ -72,12 +72,12 @@ class Kinds:
         for row in self.ends("cron", 3):
             self.assertRegex(row["trigger_time"], r":\d[02468]\.000Z$")
 
-    def test_a_cron_in_a_zone_has_its_next_fire_at_the_local_hour(self):
+    def test_cron_in_a_time_zone_fires_at_the_local_hour(self):
         self.one.submit("--task-id", "noon", "--cron", "0 12 * * *", "--tz", "Asia/Kolkata", "--", "true")
         row = next(row for row in self.one.rows("list") if row["task_id"] == "noon")
         self.assertRegex(row["next_fire"], r"T06:30:00\.000Z$")
 
-    def test_every_with_a_count_runs_so_often_on_its_grid_and_frees_its_id(self):
+    def test_every_with_count_keeps_its_grid_and_frees_its_id(self):
         self.one.submit("--task-id", "every", "--every", "500ms", "--count", "4", "--", "true")
         rows = self.ends("every", 4)
         times = [accounts.instant(row["trigger_time"]) for row in rows]
@@ -108,7 +108,7 @@ class Kinds:
         gate.touch()
         self.ends("parallel", 2)
 
-    def test_skip_passes_over_what_comes_due_while_it_runs_and_counts_it(self):
+    def test_skip_overlap_skips_and_counts_fires_during_a_run(self):
         gate = self.folder / "gate"
         self.one.submit("--task-id", "skip", "--cron", "* * * * * ?", "--tz", "UTC",
                         "--shell", f"while ! test -e {gate}; do sleep 0.05; done")
@@ -125,7 +125,7 @@ class Kinds:
         demanded = accounts.every_seconds(1, first - accounts.SECOND, accounts.now())
         self.assertEqual(accounts.account(demanded, rows, last), [])
 
-    def test_queue_keeps_what_comes_due_and_runs_it_one_at_a_time(self):
+    def test_queue_overlap_runs_queued_fires_one_at_a_time(self):
         self.one.submit("--task-id", "queue", "--every", "200ms", "--count", "5", "--overlap", "queue",
                         "--shell", "sleep 0.5")
         rows = self.ends("queue", 5)
@@ -134,7 +134,7 @@ class Kinds:
             self.assertGreaterEqual(after["started_at"], before["ended_at"])
         self.assertEqual(sorted(row["trigger_time"] for row in rows), [r["trigger_time"] for r in rows])
 
-    def test_cancel_running_stops_the_run_before(self):
+    def test_cancel_running_overlap_stops_the_previous_run(self):
         self.one.submit("--task-id", "cover", "--every", "1s", "--overlap", "cancel_running", "--",
                         "sleep", "30")
         rows = self.ends("cover", 3, ("killed",))
@@ -152,7 +152,7 @@ class Kinds:
         self.assertGreaterEqual(len(skipped), 2)
         wait_for("its task id to be free", lambda: not self.one.rows("list"))
 
-    def test_manual_runs_only_by_trigger_with_its_payload_or_that_of_the_trigger(self):
+    def test_a_manual_job_runs_only_by_trigger_with_either_payload(self):
         self.one.submit("--task-id", "manual", "--manual", "--payload", "its own", "--", "cat")
         row = self.one.rows("list")[0]
         self.assertEqual((row["kind"], row["state"], row["next_fire"]), ("manual", "active", None))
@@ -162,7 +162,7 @@ class Kinds:
         self.assertEqual(len(self.one.history("manual")), 2)
         self.assertEqual(len(self.one.rows("list")), 1)
 
-    def test_priority_then_time_then_creation_is_the_order(self):
+    def test_jobs_run_by_priority_then_due_time_then_creation(self):
         self.one.workers[0].stop()
         jobs = [{"task_id": f"p{priority}-{number}", "priority": priority, "command": ["true"]}
                 for number, priority in enumerate([500, 100, 0, 999, 100, 0])]
@@ -182,7 +182,7 @@ class Runs:
         super().setUp()
         self.one = self.cluster(self.store, workers=1)
 
-    def test_a_run_sees_the_contracts_environment_and_its_payload(self):
+    def test_a_run_receives_its_environment_variables_and_payload(self):
         self.one.submit("--task-id", "seen", "--group", "DEFAULT", "--param", "day-of.month=7",
                         "--payload", "line\nline", "--shell", "env | sort; cat")
         row = self.one.wait_ended("seen")
@@ -195,7 +195,7 @@ class Runs:
             "CARILLON_TRIGGER_TIME": row["trigger_time"], "CARILLON_PARAM_DAY_OF_MONTH": "7",
             "CARILLON_TRACKER": f"tcp://127.0.0.1:{self.one.port}"})
 
-    def test_commands_have_no_shell_between_and_binary_payloads_stay_as_they_are(self):
+    def test_commands_run_without_a_shell_and_keep_binary_payloads(self):
         self.one.submit("--task-id", "argv", "--", "printf", "%s|", "a b", "$HOME", "*", "")
         self.one.wait_ended("argv")
         self.assertEqual(self.one.client("logs", "argv").out, "a b|$HOME|*||")
@@ -215,7 +215,7 @@ class Runs:
                 answer = self.one.client("logs", task)
                 self.assertEqual((answer.out + answer.err).strip(), "42")
 
-    def test_output_is_there_while_the_job_runs_and_is_followed_to_its_end(self):
+    def test_output_is_readable_and_followed_while_the_job_runs(self):
         gate = self.folder / "gate"
         self.one.submit("--task-id", "talks", "--shell",
                         f"echo first; while ! test -e {gate}; do sleep 0.05; done; echo last")
@@ -224,7 +224,7 @@ class Runs:
         gate.touch()
         self.assertEqual(self.one.client("logs", "-f", "talks").out, "first\nlast\n")
 
-    def test_output_beyond_the_limit_is_cut_and_says_so(self):
+    def test_output_beyond_the_limit_is_truncated_and_reported(self):
         self.one.start_worker("--group", "small", "--output-max", "1000", name="small")
         self.one.submit("--task-id", "big", "--group", "small", "--shell", "seq 1 100000")
         self.assertEqual(self.one.wait_ended("big")["state"], "succeeded")
@@ -233,7 +233,7 @@ class Runs:
         self.assertLessEqual(len(kept.out), 1000)
         self.assertRegex(kept.err, "1000 bytes")
 
-    def test_statuses_75_and_76_and_others_come_to_what_the_contract_says(self):
+    def test_exit_statuses_75_76_and_others_have_their_documented_effect(self):
         flag = self.folder / "again"
         self.one.submit_all([
             {"task_id": "later", "shell": f"echo $CARILLON_TRIGGER_TIME; test -e {flag} || {{ touch {flag}; exit 75; }}"},
@@ -264,7 +264,7 @@ class Runs:
                     self.assertTrue(rows[0]["message"])
         wait_for("rest", self.one.is_idle)
 
-    def test_a_time_out_ends_the_whole_process_group_and_counts_as_a_failure(self):
+    def test_a_timeout_kills_the_process_group_and_counts_as_failure(self):
         pids = self.folder / "pids"
         self.one.submit("--task-id", "slow", "--timeout", "700ms", "--retries", "1", "--retry-base", "100ms",
                         "--shell", f"(sleep 600 & echo $! >> {pids}; wait) & echo $! >> {pids}; wait")
@@ -305,7 +305,7 @@ class Acts:
     def state_of(self, task_id):
         return next((row["state"] for row in self.one.rows("list") if row["task_id"] == task_id), None)
 
-    def test_rows_have_the_contracts_fields(self):
+    def test_rows_have_the_documented_fields(self):
         self.one.submit("--task-id", "ends", "--", "true")
         self.one.wait_ended("ends")
         self.one.submit("--task-id", "runs", "--shell", self.wait_line)
@@ -334,7 +334,7 @@ class Acts:
             (row for row in self.one.rows("nodes") if row["kind"] == "tasktracker"), None))
         self.assertEqual((node["name"], node["state"], node["threads"]), ("worker-1", "alive", 2))
 
-    def test_kill_ends_the_process_group_and_the_definition_stays(self):
+    def test_kill_ends_the_process_group_but_keeps_the_definition(self):
         pids = self.folder / "pids"
         self.one.submit("--task-id", "victim", "--every", "1h", "--retries", "3",
                         "--shell", f"sleep 600 & echo $! > {pids}; wait")
@@ -347,13 +347,13 @@ class Acts:
         child = int(pids.read_text())
         wait_for("the child's end", lambda: not os.path.exists(f"/proc/{child}"))
 
-    def test_a_run_is_killed_by_its_job_id_too(self):
+    def test_a_run_can_be_killed_by_job_id(self):
         job = self.one.submit("--task-id", "one", "--", "sleep", "600").json()["job_id"]
         self.executing("one")
         self.one.client("kill", "--job", job)
         self.assertEqual(self.one.wait_ended("one")["state"], "killed")
 
-    def test_cancel_ends_what_waits_what_runs_and_what_is_defined(self):
+    def test_cancel_ends_waiting_executing_and_defined_jobs(self):
         self.one.submit("--task-id", "waits", "--at", "+1h", "--", "true")
         self.one.client("cancel", "waits")
         self.assertEqual([(r["state"], r["attempt"]) for r in self.one.history("waits")], [("cancelled", 0)])
@@ -365,7 +365,7 @@ class Acts:
         self.assertEqual({r["state"] for r in self.one.history("runs")}, {"killed", "cancelled"})
         self.assertEqual(self.one.submit("--task-id", "runs", "--", "true").json()["status"], "accepted")
 
-    def test_a_suspended_job_never_fires_and_a_resumed_one_goes_on(self):
+    def test_a_suspended_job_never_fires_until_it_is_resumed(self):
         self.one.submit("--task-id", "often", "--cron", "* * * * * ?", "--overlap", "parallel", "--", "true")
         wait_for("a run", lambda: self.one.history("often"))
         self.one.client("suspend", "often")
@@ -387,7 +387,7 @@ class Acts:
         self.one.client("resume", "once")
         self.assertEqual(self.one.wait_ended("once")["state"], "succeeded")
 
-    def test_trigger_obeys_overlap_unless_forced_and_leaves_the_next_fire(self):
+    def test_trigger_obeys_overlap_unless_forced_and_keeps_the_next_fire(self):
         self.one.submit("--task-id", "yearly", "--cron", "0 0 1 1 *", "--tz", "UTC", "--shell", self.wait_line)
         before = self.one.rows("list")[0]["next_fire"]
         self.one.client("trigger", "yearly")
@@ -400,7 +400,7 @@ class Acts:
         wait_for("both ends", lambda: len(self.one.history("yearly")) == 2)
         self.assertEqual(self.one.rows("list")[0]["next_fire"], before)
 
-    def test_a_triggered_run_goes_ahead_of_everything_in_its_group(self):
+    def test_a_triggered_run_precedes_all_jobs_of_its_group(self):
         self.one.submit("--task-id", "by-hand", "--manual", "--priority", "999", "--", "true")
         self.one.submit_all([{"task_id": f"block-{n}", "shell": self.wait_line} for n in range(2)])
         wait_for("both threads to be taken", lambda: len(self.one.rows("executing")) == 2)
@@ -412,7 +412,7 @@ class Acts:
                        key=lambda row: (row["started_at"], row["job_id"]))
         self.assertIn("by-hand", [row["task_id"] for row in order[:2]])
 
-    def test_a_task_id_is_taken_until_its_end_and_replaced_on_request(self):
+    def test_a_task_id_is_taken_until_its_end_or_replacement(self):
         self.one.submit("--task-id", "mine", "--cron", "0 0 1 1 *", "--", "echo", "old")
         answer = self.one.submit("--task-id", "mine", "--", "true", status=1).json()
         self.assertEqual(answer["status"], "duplicate")
@@ -423,14 +423,14 @@ class Acts:
         self.assertEqual(self.one.submit("--task-id", "mine", "--group", "other", "--", "true")
                          .json()["status"], "accepted")
 
-    def test_what_replaces_a_suspended_job_is_suspended(self):
+    def test_the_replacement_of_a_suspended_job_is_suspended(self):
         self.one.submit("--task-id", "held", "--cron", "0 0 1 1 *", "--", "true")
         self.one.client("suspend", "held")
         for schedule in (["--every", "1s"], ["--now"], ["--every", "1s"]):
             answer = self.one.submit("--task-id", "held", "--replace-on-exist", *schedule, "--",
                                      "echo", "new").json()
             self.assertEqual(answer["status"], "accepted")
-            self.assertIn("is suspended, as the job that it replaces", answer["warning"])
+            self.assertIn("is suspended, like the job that it replaces", answer["warning"])
             self.assertEqual(self.one.client("-o", "json", "show", "held").json()["state"], "suspended")
         self.one.submit("--task-id", "other", "--every", "1s", "--count", "3", "--", "true")
         wait_for("fires of another job", lambda: len(self.one.history("other")) == 3)
@@ -441,7 +441,7 @@ class Acts:
     def ran(self, task):
         return [row for row in self.one.history(task) if row["attempt"]]
 
-    def test_a_group_without_a_worker_is_a_warning_and_its_jobs_wait(self):
+    def test_a_group_without_workers_causes_a_warning_and_jobs_wait(self):
         answer = self.one.submit("--task-id", "early", "--group", "nobody", "--", "true").json()
         self.assertEqual(answer["status"], "accepted")
         self.assertIn("nobody", answer["warning"])
@@ -450,7 +450,7 @@ class Acts:
         row = self.one.wait_ended("early")
         self.assertEqual((row["state"], row["node"]), ("succeeded", worker.node))
 
-    def test_jobs_of_a_group_of_its_own_run_at_its_worker_only(self):
+    def test_jobs_of_a_group_run_only_on_its_workers(self):
         own = self.one.start_worker("--group", "own")
         tasks = [f"own-{n}" for n in range(8)]
         self.one.submit_all([{"task_id": task, "group": "own", "shell": "sleep 0.2"} for task in tasks])
@@ -465,7 +465,7 @@ class Acts:
         again = self.one.start_worker("--group", "own")
         self.assertEqual(self.one.wait_ended("later")["node"], again.node)
 
-    def test_a_second_worker_joins_and_shares_at_once(self):
+    def test_a_second_worker_shares_the_load_at_once(self):
         self.one.submit_all([{"task_id": f"job-{n}", "shell": self.wait_line} for n in range(4)])
         wait_for("two runs", lambda: len(self.one.rows("executing")) == 2)
         second = self.one.start_worker()
@@ -475,7 +475,7 @@ class Acts:
         self.gate.touch()
         wait_for("all ends", lambda: len(self.one.history()) == 4)
 
-    def test_thousands_at_once_get_one_answer_each_in_order(self):
+    def test_thousands_of_submissions_get_one_answer_each_in_order(self):
         jobs = [{"task_id": f"many-{n}", "handler": "noop", "priority": n % 7} for n in range(3000)]
         answers = self.one.submit_all(jobs)
         self.assertEqual([a["task_id"] for a in answers], [j["task_id"] for j in jobs])
@@ -486,7 +486,7 @@ class Acts:
         self.assertEqual(len({row["task_id"] for row in rows}), 3000)
         self.assertEqual({row["state"] for row in rows}, {"succeeded"})
 
-    def test_a_job_that_nobody_comes_for_expires_and_says_so(self):
+    def test_an_unclaimed_job_expires_at_its_start_deadline(self):
         self.one.workers[0].stop()
         self.one.submit("--task-id", "late", "--start-deadline", "300ms", "--", "true")
         self.one.submit("--task-id", "later", "--start-deadline", "2s", "--", "true")

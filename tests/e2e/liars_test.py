@@ -120,7 +120,7 @@ class Lies(LiarTest):
         """The one that FIRST calls first, and another."""
         return sorted((self.executor(), self.executor()), key=lambda each: each.address)
 
-    def test_the_first_result_counts_and_those_of_nobody_change_nothing(self):
+    def test_the_first_result_counts_and_unknown_results_change_nothing(self):
         executor = self.executor()
         self.push("once")
         log_id = self.run_of(executor)["logId"]
@@ -135,7 +135,7 @@ class Lies(LiarTest):
         rows = self.one.history("once")
         self.assertEqual([(row["state"], row["message"]) for row in rows], [("failed", "no luck")])
 
-    def test_a_result_counts_whatever_its_time_and_message_are(self):
+    def test_a_result_counts_despite_odd_times_and_messages(self):
         executor = self.executor()
         cases = {
             "time": ({"logDateTim": "2026-01-01 00:00:00", "handleMsg": "done"}, "done"),
@@ -156,7 +156,7 @@ class Lies(LiarTest):
                 row = self.one.wait_ended(name)
                 self.assertEqual((row["state"], row["message"]), ("succeeded", message))
 
-    def test_what_is_refused_goes_elsewhere_and_what_cannot_be_read_does_not(self):
+    def test_refused_calls_are_rerouted_but_unreadable_answers_are_not(self):
         liar, other = self.pair()
         trap = self.executor()
         self.say("/api/registryRemove", {"registryGroup": "EXECUTOR", "registryKey": APP,
@@ -182,7 +182,7 @@ class Lies(LiarTest):
         row = self.one.wait_ended("unknown")
         self.assertEqual((row["state"], row["attempt"], row["message"]), ("succeeded", 1, "it ran"))
 
-    def test_a_kill_and_a_time_out_do_not_rest_on_its_word(self):
+    def test_kill_and_timeout_do_not_depend_on_the_executor(self):
         executor = self.executor()
         self.push("killed")
         self.run_of(executor)
@@ -192,7 +192,7 @@ class Lies(LiarTest):
         self.assertEqual(self.one.wait_ended("late")["state"], "timed_out")
         self.assertEqual([path for path, _ in executor.calls].count("/kill"), 2)
 
-    def test_one_at_a_time_does_not_rest_on_its_word(self):
+    def test_serial_execution_does_not_depend_on_the_executor(self):
         both = self.pair()  # which take everything, and call themselves idle
 
         def new_run(told):
@@ -230,7 +230,7 @@ class Harm(LiarTest):
         peer.sendall(b"POST /api/callback HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
         return peer
 
-    def test_harm_is_refused_and_delays_nobody(self):
+    def test_malicious_requests_are_refused_and_delay_no_others(self):
         executor = self.executor()
         for _ in range(200):
             self.begin(100_000).sendall(b"[{")  # and never more
@@ -273,7 +273,7 @@ class Apps(LiarTest):
         self.assertEqual(status, 200)
         return json.loads(text)["code"]
 
-    def test_an_app_is_spoken_for_by_its_own_token_only(self):
+    def test_an_app_is_accepted_with_its_own_token_only(self):
         executors = {app: Executor() for app in (APP, self.OTHER)}
         for app, executor in executors.items():
             self.addCleanup(executor.close)
@@ -314,7 +314,7 @@ class Https(LiarTest):
         self.flags = (*self.flags, "--xxl-ca", self.certificate)
         super().setUp()
 
-    def test_only_whose_certificate_is_vouched_for_is_called(self):
+    def test_only_executors_with_a_trusted_certificate_are_called(self):
         trusted = self.executor(self.certificate)
         self.push("safe")
         self.tell(self.run_of(trusted)["logId"], 200, "fine")

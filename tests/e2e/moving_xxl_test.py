@@ -34,7 +34,7 @@ class Moving(E2eTest):
         self.mariadb.run(rows, name)
         return self.mariadb.url(name)
 
-    def test_its_jobs_fire_at_its_executor(self):
+    def test_imported_jobs_fire_at_their_executor(self):
         url = self.database()
         listen = f"127.0.0.1:{free_port()}"
         one = self.cluster(flags=["--xxl-listen", listen, "--xxl-token", TOKEN])

@@ -49,7 +49,7 @@ class Order(BothStores, E2eTest):
         print(f"{JOBS} jobs written in {time.monotonic() - start:.1f} s", flush=True)
         return cluster, expected
 
-    def test_the_order_of_hand_out_is_sqls_and_a_better_newcomer_starts_next(self):
+    def test_claims_follow_sql_order_and_urgent_jobs_start_next(self):
         cluster, expected = self.backlog()
         start = time.monotonic()
         cluster.start_tracker()

@@ -44,7 +44,7 @@ class Submissions(E2eTest):
         self.c.start_tracker()
         self.c.start_worker()
 
-    def test_a_job_that_no_tracker_could_be_given_is_stored_and_the_next_call_delivers_it(self):
+    def test_undeliverable_job_is_stored_and_delivered_by_the_next_call(self):
         answer = self.store("kept").json()
         self.assertEqual((answer["task_id"], answer["group"], answer["status"]),
                          ("kept", "default", "stored"))
@@ -56,11 +56,11 @@ class Submissions(E2eTest):
         self.assertEqual(self.c.wait_ended("kept")["state"], "succeeded")
         self.assertEqual(list(self.outbox.glob("*.db")), [])
 
-    def test_without_offline_nothing_is_stored(self):
+    def test_nothing_is_stored_without_the_offline_flag(self):
         self.c.submit("--task-id", "refused", "--handler", "noop", env=self.AWAY, status=3)
         self.assertFalse(self.outbox.exists())
 
-    def test_flush_delivers_everything_in_order_and_answers_each(self):
+    def test_flush_delivers_everything_in_order_and_prints_each_answer(self):
         lines = [{"task_id": f"line-{number}", "handler": "noop"} for number in range(250)]
         first = self.store("first").json()
         self.assertEqual(first["status"], "stored")
@@ -83,7 +83,7 @@ class Submissions(E2eTest):
         self.assertEqual(len(ended), 252)
         self.assertEqual(len(set(ended)), 252)
 
-    def test_what_was_stored_last_is_what_remains_whichever_processes_stored_it(self):
+    def test_last_stored_change_wins_across_processes(self):
         def started(task_id, *more):
             return Program([BIN / "jobclient", "submit", "--offline", "--task-id", task_id, "--manual", *more,
                             "--handler", "noop"], self.folder / f"store-{task_id}.log",
@@ -104,7 +104,7 @@ class Submissions(E2eTest):
             self.assertEqual(self.c.client("-o", "json", "show", f"changed-{round_}").json()["description"],
                              "v2")
 
-    def test_a_job_that_the_tracker_refuses_holds_nobody_up_and_is_told(self):
+    def test_rejected_stored_job_does_not_block_others_and_is_reported(self):
         self.store("before")
         for _ in range(2):
             self.store("taken", "--at", "+10h")
@@ -117,7 +117,7 @@ class Submissions(E2eTest):
         self.assertIn("'taken' is taken", flushed.lines()[2]["reason"])
         self.assertEqual(self.c.client("-o", "jsonl", "flush").lines(), [])
 
-    def test_what_a_call_took_over_and_was_refused_is_told_and_kept_until_flush_shows_it(self):
+    def test_rejections_of_adopted_jobs_are_kept_until_flush(self):
         waiting = Program([BIN / "jobclient", "submit", "--wait", "--connect-timeout", "60s",
                            "--", "true"],
                           self.folder / "waiting.log", self.c.client_env(), "jobclient")
@@ -139,7 +139,7 @@ class Submissions(E2eTest):
         self.assertNotIn("not accepted", self.c.client("list").err)
         self.assertEqual(list(self.outbox.glob("*.db")), [])
 
-    def test_each_of_very_many_that_were_refused_is_kept_until_flush_shows_it(self):
+    def test_flush_shows_every_one_of_many_rejections(self):
         lines = [{"task_id": f"misplaced-{number}", "cron": "* * * * *", "tz": "Mars/X", "handler": "noop"}
                  for number in range(1500)]
         self.c.client("submit", "--offline", "--stdin", env=self.AWAY,
@@ -161,13 +161,13 @@ class Submissions(E2eTest):
         self.assertEqual([(answer["group"], answer["status"]) for answer in answers],
                          [("one", "accepted"), ("two", "accepted")])
 
-    def test_a_stored_job_comes_before_what_is_asked_next(self):
+    def test_stored_jobs_are_delivered_before_the_next_request(self):
         self.store("task", "--cron", "0 0 3 * * ?")
         self.c.start_tracker()
         self.assertIn("cancelled", self.c.client("cancel", "task").out)
         self.assertEqual(self.c.rows("list"), [])
 
-    def test_what_was_stored_for_one_tracker_is_not_given_to_another(self):
+    def test_job_stored_for_one_tracker_is_not_delivered_to_another(self):
         self.store("ours")
         other = self.cluster()
         other.env["HOME"] = self.c.env["HOME"]
@@ -183,7 +183,7 @@ class Submissions(E2eTest):
         self.assertEqual([answer["task_id"] for answer in self.c.client("-o", "jsonl", "flush").lines()],
                          ["ours"])
 
-    def test_what_is_stored_for_one_address_is_discarded_and_nothing_else(self):
+    def test_flush_discard_removes_only_jobs_stored_for_the_given_address(self):
         self.store("never")
         self.store("never-either")
         nowhere = "tcp://127.0.0.1:1"
@@ -205,18 +205,18 @@ class Submissions(E2eTest):
         self.assertIn("no job is stored for this job tracker", flushed.err)
         self.assertIn(f"submissions stored for {nowhere} are not delivered: 1", flushed.err)
 
-    def test_where_nothing_is_stored_nothing_is_discarded(self):
+    def test_flush_discard_reports_when_nothing_is_stored(self):
         self.assertIn("no job is stored for exactly tcp://a:1 or any other address",
                       self.c.client("flush", "--discard", "tcp://a:1", status=4).err)
 
-    def test_what_was_stored_for_localhost_is_for_127_0_0_1(self):
+    def test_jobs_stored_for_localhost_match_127_0_0_1(self):
         self.store("ours")
         self.c.start_tracker()
         flushed = self.c.client("-o", "jsonl", "flush",
                                 env={"CARILLON_TRACKER": f"tcp://localhost:{self.c.port}"})
         self.assertEqual([answer["task_id"] for answer in flushed.lines()], ["ours"])
 
-    def test_deliveries_that_are_killed_in_the_middle_submit_each_job_once(self):
+    def test_killed_deliveries_submit_each_job_once(self):
         seed = int(os.environ.get("CARILLON_SEED", random.randrange(1_000_000)))
         print(f"CARILLON_SEED={seed}", flush=True)
         chance = random.Random(seed)
@@ -245,7 +245,7 @@ class Submissions(E2eTest):
         self.assertIn("--wait and --offline",
                       self.c.client("submit", "--offline", "--wait", "--", "true", status=2).err)
 
-    def test_a_full_or_forbidden_disk_is_said(self):
+    def test_full_disk_and_blocked_outbox_folder_are_reported(self):
         self.outbox.parent.mkdir(parents=True)
         self.outbox.write_text("in the way")
         answer = self.c.client("submit", "--offline", "--", "true", env=self.AWAY, status=3)
@@ -295,7 +295,7 @@ class Reports(E2eTest):
         for task in tasks:
             self.assertEqual(cluster.client("logs", task).out, f"end of {task}\n")
 
-    def test_results_outlive_a_worker_that_is_killed_while_the_tracker_is_away(self):
+    def test_results_survive_a_worker_killed_while_the_tracker_is_down(self):
         cluster = self.cluster()
         first = self.worker(cluster, "first")
         tasks = self.submit_runs(cluster, 4, 1.5)
@@ -310,7 +310,7 @@ class Reports(E2eTest):
         self.assertEqual(cluster.stats()["late_reports_total"], 0)
         wait_for("an empty outbox", lambda: entries(self.outbox) == 0)
 
-    def test_results_outlive_a_worker_that_is_stopped_while_the_tracker_is_away(self):
+    def test_results_survive_a_worker_stopped_while_the_tracker_is_down(self):
         cluster = self.cluster()
         first = self.worker(cluster, "first")
         tasks = self.submit_runs(cluster, 2, 1)
@@ -324,7 +324,7 @@ class Reports(E2eTest):
         cluster.start_tracker()
         self.check_each_ran_once(cluster, tasks, "first")
 
-    def test_two_workers_share_a_data_folder_and_one_takes_what_the_other_left(self):
+    def test_worker_adopts_results_left_in_a_shared_data_folder(self):
         cluster = self.cluster()
         first = self.worker(cluster, "first")
         tasks = self.submit_runs(cluster, 2, 1)
@@ -336,7 +336,7 @@ class Reports(E2eTest):
         self.check_each_ran_once(cluster, tasks, "first")
         self.assertTrue(second.is_running())
 
-    def test_nothing_is_written_while_the_tracker_confirms(self):
+    def test_outbox_is_not_written_while_the_tracker_confirms(self):
         cluster = self.cluster()
         self.worker(cluster, "only")
         self.check_each_ran_once(cluster, self.submit_runs(cluster, 4, 0), "only")

@@ -62,7 +62,7 @@ class PartsTest(ClusterTest):
 
 
 class Split(PartsTest):
-    def test_a_group_is_split_while_it_works(self):
+    def test_group_is_split_into_partitions_while_it_works(self):
         self.start_group()
         running = [f"running-{number}" for number in range(6)]
         for task in running:
@@ -107,7 +107,7 @@ class Split(PartsTest):
         self.assertEqual(ended, {"succeeded": len(running + later + waiting + held),
                                  "cancelled": len(far)})
 
-    def test_children_are_found_in_every_part(self):
+    def test_parent_triggers_children_in_every_partition(self):
         self.start_group()
         self.submit(GROUP, "first")
         self.split()
@@ -121,7 +121,7 @@ class Split(PartsTest):
         wait_for("the children", lambda: len(self.read_stamps()) == len(children) + 2)
         self.check_each_ran_once(["first", "parent", *children])
 
-    def test_one_job_tracker_alone_splits_nothing_on_sqlite(self):
+    def test_split_is_refused_on_sqlite(self):
         one = self.cluster()
         one.start_worker("--group", GROUP)
         refused = one.client("groups", "split", GROUP, "--parts", 4, status=1)
@@ -129,7 +129,7 @@ class Split(PartsTest):
 
 
 class Lease(PartsTest):
-    def test_a_job_tracker_that_comes_stops_nothing_that_runs(self):
+    def test_joining_job_tracker_stops_no_runs(self):
         lease = ["--lease", "60s"]
         self.start(0, more=lease)
         worker = self.one.start_worker("--tracker", self.all, "--group", GROUP, "--stop-without-lease",
@@ -155,7 +155,7 @@ class Lease(PartsTest):
 
 
 class Killed(PartsTest):
-    def test_each_job_runs_once_and_the_parts_of_the_dead_go_on_within_the_bound(self):
+    def test_failover_of_partitions_is_bounded_and_runs_jobs_once(self):
         self.start_group()
         self.submit(GROUP, "first")
         self.split()
@@ -220,7 +220,7 @@ class Rolling(PartsTest):
             found[task] = (GROUP, overlap, 500 if (part + number) % 2 else 1000)
         return found
 
-    def test_each_job_and_fire_is_once_while_the_job_trackers_of_its_parts_are_restarted_in_turn(self):
+    def test_rolling_restart_of_partition_owners_runs_each_fire_once(self):
         workers = self.start_group(threads=8)
         self.submit(GROUP, "first")
         self.split()
@@ -273,7 +273,7 @@ class Rolling(PartsTest):
 class CutOffTogether(PartsTest):
     SLACK = 0.3  # in which a shell notes that it was told to end
 
-    def test_the_next_owner_of_a_part_waits_for_a_task_tracker_that_only_the_last_one_has_heard(self):
+    def test_new_partition_owner_waits_for_worker_known_to_old_owner(self):
         """A host with a job tracker and a task tracker, which goes on while the two reach each other."""
         database, to_second = faults.Proxy(self.mariadb.port), faults.Proxy(self.ports[1])
         self.addCleanup(database.close)

@@ -16,7 +16,7 @@ HORIZON, PERIOD = 20, 18
 class Pregeneration(E2eTest):
     uses_mariadb = True
 
-    def test_three_batches_with_a_kill_inside_the_second_leave_no_gap_and_no_double(self):
+    def test_pregeneration_survives_a_kill_without_gaps_or_duplicates(self):
         flags = ["--pregenerate-horizon", f"{HORIZON}s", "--pregenerate-period", f"{PERIOD}s"]
         watches = []
         for store in ("sqlite", self.mariadb):

@@ -30,7 +30,7 @@ def run(program, *args, env=None, patience=harness.PATIENCE):
 
 
 class Help(unittest.TestCase):
-    def test_help_teaches_with_examples_and_says_every_default(self):
+    def test_help_has_examples_and_names_every_default(self):
         for program in PROGRAMS:
             with self.subTest(program):
                 done = run(program, "--help")
@@ -49,13 +49,13 @@ class Help(unittest.TestCase):
                 self.assertEqual(done.returncode, DONE)
                 self.assertRegex(done.stdout, rf"^{program} \d+\.\d+\.\d+.*\n$")
 
-    def test_they_allocate_with_mimalloc(self):
+    def test_programs_allocate_with_mimalloc(self):
         for program in PROGRAMS:
             with self.subTest(program):
                 done = run(program, "--version", env={"MIMALLOC_VERBOSE": "1"})
                 self.assertIn("mimalloc: ", done.stderr)
 
-    def test_help_is_help_however_asked_for(self):
+    def test_help_verb_and_help_flags_print_the_same(self):
         for program in PROGRAMS:
             for words in (["help"], ["help", "--help"], ["-h"]):
                 with self.subTest(program=program, words=words):
@@ -63,13 +63,13 @@ class Help(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (DONE, ""))
                     self.assertEqual(done.stdout, run(program, "--help").stdout)
 
-    def test_help_says_where_the_files_of_this_user_lie(self):
+    def test_help_shows_the_data_folder_of_this_user(self):
         for program in PROGRAMS:
             with self.subTest(program):
                 done = run(program, "--help", env={"XDG_STATE_HOME": "/state"})
                 self.assertIn(f"[default: /state/carillon/{program}, CARILLON_DATA]", done.stdout)
 
-    def test_every_verb_explains_itself(self):
+    def test_every_verb_has_a_help_page(self):
         verbs = re.findall(r"^  ([a-z][\w-]*(?: [a-z][\w-]*)*) {2,}", run("jobclient", "--help").stdout,
                            re.M)
         for verb in ("submit", "groups add", "groups split", "import crontab", "import lts",
@@ -98,7 +98,7 @@ class Usage(E2eTest):
         path.write_text(text)
         return path
 
-    def test_an_unknown_key_is_named_with_file_and_line(self):
+    def test_unknown_configuration_key_is_reported_with_file_and_line(self):
         for program in PROGRAMS:
             with self.subTest(program):
                 path = self.config('# ours\nlog_level = "info"\nlog_lefel = "debug"\n')
@@ -108,7 +108,7 @@ class Usage(E2eTest):
                 self.assertIn(f"{path}:3", said)
                 self.assertIn("log_lefel", said)
 
-    def test_the_whole_file_is_checked_the_tables_of_the_others_too(self):
+    def test_tables_of_other_programs_are_checked_too(self):
         for program in PROGRAMS:
             flags = re.findall(r"^  (?:-\w, )?--([a-z-]+)", run(program, "--help").stdout, re.M)
             keys = [flag.replace("-", "_") for flag in flags
@@ -124,7 +124,7 @@ class Usage(E2eTest):
                 said = self.refused(reader, "--config", path, *args)
                 self.assertIn(f"{path}:3: unknown key 'frobnicate' of {program}", said)
 
-    def test_the_example_of_the_page_serves_every_program(self):
+    def test_documented_example_configuration_serves_every_program(self):
         page = (SOURCE / "docs" / "reference" / "configuration.md").read_text()
         path = self.config(re.search(r"```toml\n(.*?)```", page, re.S)[1])
         for program in PROGRAMS:
@@ -134,7 +134,7 @@ class Usage(E2eTest):
                 self.assertRegex(self.refused(program, "--config", path, *args, "--insecure=x"), "^[a-z]+: --insecure: ")
         self.assertEqual(run("jobclient", "--config", path, "next", "@daily").returncode, 0)
 
-    def test_the_page_has_a_row_for_every_flag(self):
+    def test_configuration_page_lists_every_flag(self):
         page = (SOURCE / "docs" / "reference" / "configuration.md").read_text()
         for program in PROGRAMS:
             with self.subTest(program):
@@ -148,12 +148,12 @@ class Usage(E2eTest):
                     self.assertEqual(variable, "CARILLON_" + name.upper())
                     self.assertEqual(key, "" if flag == "config" else name)
 
-    def test_a_key_that_another_program_knows_is_sent_to_its_table(self):
+    def test_key_of_another_program_is_referred_to_its_table(self):
         path = self.config('log_level = "info"\n')
         said = self.refused("jobclient", "--config", path, "next", "@daily")
         self.assertIn(f"{path}:1: unknown key 'log_level' (move it into [jobtracker] or [tasktracker])", said)
 
-    def test_a_wrong_value_of_the_file_is_no_less_wrong_below_a_flag(self):
+    def test_invalid_file_value_is_refused_even_when_overridden(self):
         for program, key, wrong, right in (("jobtracker", "lease", "3 blinks", "3s"),
                                            ("jobtracker", "listen", "nowhere", "tcp://127.0.0.1:0"),
                                            ("jobtracker", "http", "nowhere", "off"),
@@ -163,7 +163,7 @@ class Usage(E2eTest):
                 self.assertIn(f"{path}:1: {key}: '{wrong}'",
                               self.refused(program, "--config", path, f"--{key}", right))
 
-    def test_a_bad_unit_is_named_with_its_source_and_the_right_form(self):
+    def test_invalid_duration_error_names_source_and_format(self):
         path = self.config('lease = "3 blinks"\n')
         said = self.refused("jobtracker", "--config", path)
         self.assertIn(f"{path}:1", said)
@@ -172,7 +172,7 @@ class Usage(E2eTest):
         self.assertIn("--lease", self.refused("jobtracker", "--lease", "3blinks"))
         self.assertIn("CARILLON_LEASE", self.refused("jobtracker", env={"CARILLON_LEASE": "3"}))
 
-    def test_settings_that_no_program_could_go_by_are_named_with_their_limits(self):
+    def test_out_of_range_settings_are_refused_with_their_limits(self):
         for program, flags, words in (
                 ("jobtracker", ["--lease", "40000d"], "'40000d' is too long, must be 2s to 1d"),
                 ("jobtracker", ["--store-wait", "106751991d"], "'106751991d' is too long"),
@@ -191,7 +191,7 @@ class Usage(E2eTest):
                 self.assertIn(flags[0], said)
                 self.assertIn(words, said)
 
-    def test_a_flag_beats_the_environment_which_beats_the_file(self):
+    def test_flag_overrides_environment_which_overrides_file(self):
         # A zone is looked up only where it counts; other values are checked wherever they stand.
         path = self.config('tz = "nowhere"\nlease = "bad"\n')
         bad_file = self.refused("jobtracker", "--config", path)
@@ -213,7 +213,7 @@ class Usage(E2eTest):
         self.assertIn("did you mean '--replace-on-exist'?",
                       self.refused("jobclient", "submit", "--replace", "--", "true"))
 
-    def test_an_address_that_is_none_is_named_with_its_source_and_an_example(self):
+    def test_invalid_address_is_named_with_source_and_example(self):
         for program, flag, args in (("jobtracker", "listen", []), ("tasktracker", "tracker", []),
                                     ("jobclient", "tracker", ["list"])):
             with self.subTest(program):
@@ -223,14 +223,14 @@ class Usage(E2eTest):
                 name = f"CARILLON_{flag.upper()}"
                 self.assertIn(f"environment {name}: 'x'", self.refused(program, *args, env={name: "x"}))
 
-    def test_a_text_without_quotes_in_the_file_is_explained(self):
+    def test_unquoted_text_in_the_file_is_explained(self):
         path = self.config("# ours\nstore = mysql://app:hush@db/carillon\n")
         said = self.refused("jobtracker", "--config", path)
         self.assertIn(f"{path}:2", said)
         self.assertIn('store = "..."', said)
         self.assertNotIn("hush", said)
 
-    def test_keys_are_never_written_over(self):
+    def test_keys_are_never_overwritten(self):
         folder = self.folder / "keys"
         self.assertEqual(run("jobclient", "keys", "new", folder).returncode, DONE)
         before = (folder / "server.key").read_text()
@@ -239,23 +239,23 @@ class Usage(E2eTest):
         self.assertIn("another folder", said)
         self.assertEqual((folder / "server.key").read_text(), before)
 
-    def test_a_store_that_is_none_is_refused(self):
+    def test_unknown_store_is_refused(self):
         self.assertIn("postgres", self.refused("jobtracker", "--store", "postgres://x"))
 
-    def test_listening_elsewhere_than_loopback_needs_keys_or_insecure(self):
+    def test_non_loopback_listen_requires_keys_or_insecure(self):
         said = self.refused("jobtracker", "--listen", "tcp://0.0.0.0:0", "--data", self.folder,
                             "--http", "off", env={"XDG_RUNTIME_DIR": str(self.folder)})
         self.assertIn("--keys", said)
         self.assertIn("--insecure", said)
 
-    def test_a_worker_without_a_valid_group_or_kind_is_refused(self):
+    def test_worker_refuses_invalid_kind_threads_and_label(self):
         self.refused("tasktracker", "--allow", "everything")
         self.refused("tasktracker", "--threads", "0")
         self.refused("tasktracker", "--label", "no-equals-sign")
 
 
 class Servers(E2eTest):
-    def test_ready_lines_are_all_that_stdout_gets(self):
+    def test_stdout_has_only_the_ready_line(self):
         cluster = self.cluster()
         tracker = cluster.tracker
         self.assertEqual(len(tracker.lines()), 1)
@@ -271,7 +271,7 @@ class Servers(E2eTest):
         self.assertEqual(worker.stop(), 0)
         self.assertEqual(len(tracker.lines()), 1)
 
-    def test_a_new_store_is_said_to_be_new_with_its_path_and_an_old_one_is_not(self):
+    def test_log_announces_only_a_new_store_with_its_path(self):
         cluster = self.cluster()
         path = cluster.data / "carillon.db"
         self.assertRegex(cluster.tracker.log(), rf"created a new store .*{path}")
@@ -280,7 +280,7 @@ class Servers(E2eTest):
         cluster.start_tracker()
         self.assertNotIn("new store", cluster.tracker.log())
 
-    def test_health_is_answered_from_the_start_and_readiness_when_ready(self):
+    def test_health_answers_from_the_start_but_readiness_only_when_ready(self):
         silent = socket.socket()
         silent.bind(("127.0.0.1", 0))  # takes no connections: a database that is away
         http = harness.free_port()
@@ -305,13 +305,13 @@ class Servers(E2eTest):
         self.assertEqual(ready["http"], f"http://127.0.0.1:{http}")
         self.assertEqual((status("/healthz"), status("/readyz")), (200, 200))
 
-    def test_http_port_0_takes_a_free_one_and_says_which(self):
+    def test_http_port_0_picks_and_reports_a_free_port(self):
         ready = self.cluster(flags=["--http", "127.0.0.1:0"]).tracker.ready()
         self.assertRegex(ready["http"], r"^http://127\.0\.0\.1:[1-9]\d+$")
         with urllib.request.urlopen(ready["http"] + "/healthz", timeout=30) as page:
             self.assertEqual(page.status, 200)
 
-    def test_the_first_page_lists_the_others_and_the_machines_own_name_will_do(self):
+    def test_http_index_lists_pages_and_accepts_the_host_name(self):
         http = self.cluster(flags=["--http", "127.0.0.1:0"]).tracker.ready()["http"]
 
         def get(path, host="localhost"):
@@ -329,7 +329,7 @@ class Servers(E2eTest):
                 get(path, host)
             self.assertEqual(refused.exception.code, status)
 
-    def test_they_may_have_as_many_open_files_as_the_system_allows_and_jobs_as_their_shell_did(self):
+    def test_servers_raise_their_open_file_limit_but_not_for_jobs(self):
         def limit(process):
             text = Path(f"/proc/{process.pid}/limits").read_text()
             return int(re.search(r"^Max open files +(\d+)", text, re.MULTILINE).group(1))
@@ -344,7 +344,7 @@ class Servers(E2eTest):
         self.assertEqual(limit(one.workers[0]), hard)
         self.assertEqual(one.submit("--wait", "--shell", "ulimit -Sn; ulimit -Hn").json()[0]["text"], f"200\n{hard}\n")
 
-    def test_jobs_run_though_the_guard_of_a_task_tracker_was_killed(self):
+    def test_jobs_run_after_the_guard_process_was_killed(self):
         one = self.cluster(workers=1)
         children = Path(f"/proc/{one.workers[0].pid}/task/{one.workers[0].pid}/children").read_text().split()
         guards = [child for child in children if Path(f"/proc/{child}/comm").read_text() == "carillon-guard\n"]
@@ -354,7 +354,7 @@ class Servers(E2eTest):
             one.submit("--task-id", task, "--", "true")
             self.assertEqual(one.wait_ended(task)["state"], "succeeded")
 
-    def test_no_temporary_files_are_used_nor_their_folder(self):
+    def test_no_temporary_files_are_used(self):
         nowhere = str(self.folder / "nowhere")
         cluster = self.cluster(flags=["--http", "127.0.0.1:0"], tracker=False)
         cluster.env |= {name: nowhere for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR")}
@@ -375,7 +375,7 @@ class Servers(E2eTest):
             self.assertEqual([path for path in opened if path.startswith("/") and
                               not path.startswith((own, "/dev/", "/proc/"))], [])
 
-    def test_metrics_are_the_numbers_of_stats(self):
+    def test_metrics_match_stats_and_the_documentation(self):
         cluster = self.cluster(flags=["--http", "127.0.0.1:0"], workers=1)
         http = cluster.tracker.ready()["http"]
         cluster.submit("--task-id", "counted", "--", "true")
@@ -389,7 +389,7 @@ class Servers(E2eTest):
         for name in ("jobs_submitted_total", "jobs_handed_out_total", "attempts_ended_total"):
             self.assertEqual((float(shown[name]), stats[name]), (1, 1), name)
 
-    def test_sigterm_and_sigint_end_idle_servers_with_0(self):
+    def test_signals_end_idle_servers_with_status_0(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(number):
                 cluster = self.cluster(workers=1)
@@ -399,7 +399,7 @@ class Servers(E2eTest):
                     if row["kind"] == "tasktracker"))
                 self.assertEqual(cluster.tracker.stop(number), 0)
 
-    def test_a_draining_worker_finishes_what_runs_and_takes_nothing_new(self):
+    def test_draining_worker_finishes_runs_and_takes_no_new_jobs(self):
         cluster = self.cluster()
         worker = cluster.start_worker(threads=2)
         begun, go = self.folder / "begun", self.folder / "go"
@@ -421,7 +421,7 @@ class Servers(E2eTest):
         cluster.start_worker()
         self.assertEqual(cluster.wait_ended("new")["state"], "succeeded")
 
-    def test_a_second_signal_stops_a_worker_at_once_with_what_it_runs(self):
+    def test_second_signal_stops_a_worker_and_its_runs_at_once(self):
         cluster = self.cluster()
         worker = cluster.start_worker("--drain-timeout", "10m")
         note = self.folder / "pid"
@@ -435,14 +435,14 @@ class Servers(E2eTest):
         child = int(note.read_text())
         wait_for("the run's end", lambda: not os.path.exists(f"/proc/{child}"))
 
-    def test_a_drain_ends_after_its_time_out(self):
+    def test_drain_ends_at_its_timeout(self):
         cluster = self.cluster()
         worker = cluster.start_worker("--drain-timeout", "300ms", "--kill-grace", "200ms")
         cluster.submit("--task-id", "long", "--", "sleep", "600")
         wait_for("the run", lambda: cluster.rows("executing"))
         self.assertEqual(worker.stop(), 0)
 
-    def test_a_port_in_use_is_2(self):
+    def test_port_in_use_exits_with_2(self):
         cluster = self.cluster()
         other = self.cluster(tracker=False)
         other.port = cluster.port
@@ -451,7 +451,7 @@ class Servers(E2eTest):
         self.assertRegex(tracker.log(), rf"jobtracker: .*{cluster.port}.*in use")
         self.assertEqual(cluster.rows("list"), [], "the one that has the port is well")
 
-    def test_a_data_folder_that_another_process_has_is_3(self):
+    def test_data_folder_in_use_exits_with_3(self):
         cluster = self.cluster()
         other = self.cluster(tracker=False)
         other.data = cluster.data
@@ -460,7 +460,7 @@ class Servers(E2eTest):
         self.assertRegex(tracker.log(), r"jobtracker: store: .*carillon\.db.*another")
         self.assertEqual(cluster.rows("list"), [], "the one that has the folder is well")
 
-    def test_a_data_folder_that_cannot_be_is_2_and_named(self):
+    def test_unusable_data_folder_exits_with_2_and_is_named(self):
         blocked = self.folder / "file"
         blocked.write_text("")
         cluster = self.cluster(tracker=False)
@@ -469,14 +469,14 @@ class Servers(E2eTest):
         self.assertEqual(tracker.wait(), EXIT_USAGE)
         self.assertIn(str(cluster.data), tracker.log())
 
-    def test_a_task_tracker_refuses_a_data_folder_that_cannot_be(self):
+    def test_task_tracker_refuses_an_unusable_data_folder(self):
         blocked = self.folder / "file"
         blocked.write_text("")
         done = run("tasktracker", "--data", blocked / "data")
         self.assertEqual(done.returncode, EXIT_USAGE)
         self.assertIn(f"cannot use folder {blocked / 'data'}: Not a directory", done.stderr)
 
-    def test_a_file_that_is_no_database_is_refused_and_left_alone(self):
+    def test_foreign_store_file_is_refused_and_left_unchanged(self):
         cluster = self.cluster(tracker=False)
         cluster.data.mkdir()
         file = cluster.data / "carillon.db"
@@ -486,7 +486,7 @@ class Servers(E2eTest):
         self.assertIn("carillon.db", tracker.log())
         self.assertEqual(file.read_text(), "a shopping list\n" * 100)
 
-    def test_a_newer_schema_is_2_and_untouched(self):
+    def test_newer_sqlite_schema_exits_with_2_and_is_untouched(self):
         cluster = self.cluster()
         cluster.tracker.stop()
 
@@ -501,7 +501,7 @@ class Servers(E2eTest):
         self.assertRegex(tracker.log(), r"jobtracker: store: .*999.*newer")
         self.assertEqual(content(), before)
 
-    def test_a_worker_keeps_trying_says_so_once_and_gets_through(self):
+    def test_worker_keeps_retrying_logs_once_and_connects(self):
         cluster = self.cluster()
         cluster.tracker.kill()
         worker = cluster.start_worker(wait=False)
@@ -512,7 +512,7 @@ class Servers(E2eTest):
         cluster.start_tracker()
         worker.ready()
 
-    def test_jobs_submitted_before_a_stop_run_after_the_next_start(self):
+    def test_jobs_survive_a_restart_of_the_job_tracker(self):
         cluster = self.cluster()
         cluster.submit("--task-id", "kept", "--", "echo", "kept")
         self.assertEqual(cluster.tracker.stop(), 0)
@@ -541,7 +541,7 @@ class FullDisk(E2eTest):
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
-    def test_submissions_are_refused_nothing_is_lost_and_it_works_again_after(self):
+    def test_full_disk_refuses_submissions_loses_nothing_and_recovers(self):
         cluster = self.cluster(tracker=False)
         cluster.data.mkdir()
         script = f'mount -t tmpfs -o size=32m none {cluster.data} && exec "$@"'
@@ -619,24 +619,24 @@ class Database(E2eTest):
         self.assertNotIn("p%40ss", tracker.log())
         return status, tracker.log()
 
-    def test_an_unreachable_database_is_3_after_the_wait(self):
+    def test_unreachable_database_exits_with_3_after_the_wait(self):
         start = time.monotonic()
         status, log = self.fails(self.mariadb.url("x", port=harness.free_port()), "--store-wait", "1s")
         self.assertEqual(status, EXIT_STORE)
         self.assertGreater(time.monotonic() - start, 1.0)
         self.assertRegex(log.splitlines()[-1], r"^jobtracker: store: .*127\.0\.0\.1.*check")
 
-    def test_a_wrong_password_is_2_at_once(self):
+    def test_wrong_password_exits_with_2_at_once(self):
         status, log = self.fails(self.mariadb.url("mysql", password="wrong"))
         self.assertEqual(status, EXIT_USAGE)
         self.assertRegex(log.splitlines()[-1], r"^jobtracker: store: .*denied")
 
-    def test_a_database_that_does_not_exist_is_2_and_named(self):
+    def test_missing_database_exits_with_2_and_is_named(self):
         status, log = self.fails(self.mariadb.url("nowhere"))
         self.assertEqual(status, EXIT_USAGE)
         self.assertIn("nowhere", log.splitlines()[-1])
 
-    def test_a_newer_schema_is_2(self):
+    def test_newer_database_schema_exits_with_2(self):
         cluster = self.cluster(self.mariadb)
         self.assertEqual(cluster.tracker.stop(), 0)
         self.mariadb.run("INSERT INTO lts_schema VALUES (999, 0)", cluster.database)
@@ -644,7 +644,7 @@ class Database(E2eTest):
         self.assertEqual(tracker.wait(), EXIT_USAGE)
         self.assertRegex(tracker.log(), r"999.*newer")
 
-    def test_a_database_that_comes_within_the_wait_is_taken(self):
+    def test_database_that_starts_within_the_wait_is_used(self):
         database = self.mariadb.new_database()
         self.mariadb.server.kill()
         cluster = self.cluster(tracker=False)
@@ -658,7 +658,7 @@ class Database(E2eTest):
         ready = self.cluster(self.mariadb).tracker.ready()
         self.assertRegex(ready["store"], rf"^mysql://carillon:\*\*\*@127\.0\.0\.1:{self.mariadb.port}/")
 
-    def test_one_that_stands_by_is_stopped_with_0(self):
+    def test_standby_job_tracker_stops_with_status_0(self):
         cluster = self.cluster(self.mariadb)
         first, cluster.port = cluster.tracker, 0
         self.addCleanup(first.kill)
@@ -677,7 +677,7 @@ class Client(E2eTest):
         super().setUp()
         self.one = self.cluster(workers=1)
 
-    def test_0_done_1_refused_4_not_found(self):
+    def test_exit_status_distinguishes_refused_and_not_found(self):
         self.one.submit("--task-id", "taken", "--manual", "--", "true")
         refused = self.one.submit("--task-id", "taken", "--", "true", status=REFUSED)
         self.assertEqual(refused.json()["status"], "duplicate")
@@ -687,7 +687,7 @@ class Client(E2eTest):
                 answer = self.one.client(verb, "nobody", status=NOT_FOUND)
                 self.assertRegex(answer.err, rf"^jobclient: {verb}: .*nobody")
 
-    def test_a_task_of_another_group_is_not_found_and_that_group_is_named(self):
+    def test_not_found_error_names_the_group_that_has_the_task(self):
         self.one.submit("--task-id", "theirs", "--group", "ops", "--manual", "--", "true")
         self.one.submit("--task-id", "once", "--group", "ops", "--at", "+10h", "--", "true")
         for task in ("theirs", "once"):
@@ -699,7 +699,7 @@ class Client(E2eTest):
         self.assertIn("there is no group 'nope' (--group names the group)",
                       self.one.client("trigger", "nobody", "--group", "nope", status=NOT_FOUND).err)
 
-    def test_one_property_of_a_task_is_changed_by_what_show_says_of_it(self):
+    def test_resubmitting_the_shown_spec_changes_one_property(self):
         self.one.submit("--task-id", "nightly", "--group", "ops", "--cron", "0 0 2 * * ?", "--tz", "Asia/Shanghai",
                         "--owner", "ann", "--retries", "3", "--alarm", "ops@example.com", "--", "true")
         before = self.one.client("-o", "json", "show", "nightly", "--group", "ops").json()["spec"]
@@ -708,7 +708,7 @@ class Client(E2eTest):
         after.pop("replace_on_exist", None)
         self.assertEqual(after, {**before, "cron": "0 30 2 * * ?"})
 
-    def test_one_refused_of_several_is_1_and_each_has_its_answer_in_order(self):
+    def test_one_rejected_job_exits_with_1_and_answers_stay_ordered(self):
         jobs = [{"task_id": "a", "command": ["true"]}, {"task_id": "a b", "group": "no group!", "command": ["true"]},
                 {"task_id": "c", "cron": "0 0 30 2 *", "command": ["true"]},
                 {"task_id": "d", "colour": "red", "command": ["true"]},
@@ -719,7 +719,7 @@ class Client(E2eTest):
                          ["accepted", "rejected", "rejected", "rejected", "accepted"])
         self.assertRegex(answers[3]["reason"], "line 4: .*colour")
 
-    def test_wrong_input_is_2_and_named(self):
+    def test_invalid_input_exits_with_2_and_is_named(self):
         for args, word in ((["submit", "--payload-file", "no-such-file", "--", "cat"], "no-such-file"),
                            (["submit", "--payload-file", self.folder, "--", "cat"], str(self.folder)),
                            (["submit", "--cron", "@daily", "--every", "5s", "--", "true"], "--every"),
@@ -737,18 +737,18 @@ class Client(E2eTest):
                 self.assertIn(word, answer.err)
                 self.assertEqual(answer.out, "")
 
-    def test_no_tracker_within_the_time_is_3(self):
+    def test_unreachable_tracker_exits_with_3(self):
         nowhere = ["--tracker", f"tcp://127.0.0.1:{harness.free_port()}", "--connect-timeout", "300ms"]
         for verb in (["list"], ["submit", "--", "true"], ["cancel", "x"], ["stats"]):
             with self.subTest(verb):
                 answer = self.one.client(*nowhere, *verb, status=UNREACHABLE)
                 self.assertRegex(answer.err, r"^jobclient: .*no job tracker reachable")
 
-    def test_of_several_trackers_the_one_that_answers_is_taken(self):
+    def test_client_uses_the_tracker_that_answers(self):
         both = f"tcp://127.0.0.1:{harness.free_port()},tcp://127.0.0.1:{self.one.port}"
         self.assertEqual(self.one.client("--tracker", both, "list").status, DONE)
 
-    def test_wait_prints_the_output_and_passes_the_status_on(self):
+    def test_wait_prints_output_and_returns_the_jobs_exit_status(self):
         for line, status in (("echo out; echo err >&2", 0), ("exit 7", 7), ("kill -9 $$", 128 + 9),
                              ("kill -15 $$", 128 + 15)):
             with self.subTest(line):
@@ -756,30 +756,30 @@ class Client(E2eTest):
                 if status == 0:
                     self.assertEqual((answer.out, answer.err), ("out\n", "err\n"))
 
-    def test_wait_exits_alike_for_every_kind_of_run_that_its_time_out_stops(self):
+    def test_wait_exits_alike_for_every_run_kind_that_times_out(self):
         for run in (["--", "sleep", "60"], ["--shell", "sleep 60"], ["--handler", "sleep", "--payload", "60s"]):
             with self.subTest(run):
                 answer = self.one.client("submit", "--wait", "--timeout", "300ms", *run, status=128 + 15)
                 self.assertIn("ended as timed_out: timed out after 300ms", answer.err)
 
-    def test_trigger_wait_passes_the_status_on(self):
+    def test_trigger_wait_returns_the_jobs_exit_status(self):
         self.one.submit("--task-id", "by-hand", "--manual", "--shell", "cat; exit 3")
         answer = self.one.client("trigger", "by-hand", "--payload", "spoken", "--wait", status=3)
         self.assertEqual(answer.out, "spoken")
 
-    def test_wait_fails_with_125_where_jobclient_itself_fails(self):
+    def test_wait_exits_with_125_when_jobclient_itself_fails(self):
         self.one.submit("--task-id", "taken", "--manual", "--", "true")
         self.one.client("submit", "--wait", "--task-id", "taken", "--", "true", status=OWN_FAILURE)
         self.one.client("trigger", "--wait", "nobody", status=OWN_FAILURE)
         self.one.client("--tracker", f"tcp://127.0.0.1:{harness.free_port()}", "--connect-timeout", "300ms",
                         "submit", "--wait", "--", "true", status=OWN_FAILURE)
 
-    def test_wrong_usage_is_2_with_wait_too(self):
+    def test_wait_exits_with_2_on_wrong_usage(self):
         for args in (["--cron", "@daily", "--", "true"], ["--priority", "1000", "--", "true"], []):
             with self.subTest(args):
                 self.one.client("submit", "--wait", *args, status=USAGE)
 
-    def test_who_stops_waiting_is_told_that_the_job_goes_on(self):
+    def test_interrupted_wait_says_that_the_job_goes_on(self):
         self.one.submit("--task-id", "by-hand", "--manual", "--shell", "echo begun; exec sleep 600")
         for args in (["submit", "--wait", "--shell", "echo begun; exec sleep 600"],
                      ["trigger", "by-hand", "--wait"], ["logs", "-f", "by-hand"]):
@@ -797,7 +797,7 @@ class Client(E2eTest):
         for row in self.one.rows("executing"):
             self.one.client("kill", "--job", row["job_id"])
 
-    def test_an_unknown_job_is_4_and_a_silent_one_is_not(self):
+    def test_unknown_job_exits_with_4_but_silent_job_does_not(self):
         for args in (["logs", "--job", "12345"], ["logs", "-f", "--job", "12345"],
                      ["history", "--job", "12345"], ["kill", "--job", "12345"]):
             with self.subTest(args):
@@ -809,7 +809,7 @@ class Client(E2eTest):
         self.assertEqual([row["state"] for row in self.one.rows("history", "--job", job)],
                          ["succeeded"])
 
-    def test_questions_are_narrowed_down_to_a_task(self):
+    def test_queries_can_be_limited_to_a_task(self):
         for task in ("early", "late"):
             self.one.submit("--task-id", task, "--at", "+1h", "--", "true")
             self.one.submit("--task-id", f"{task}-by-hand", "--manual", "--", "true")
@@ -819,7 +819,7 @@ class Client(E2eTest):
                          ["late-by-hand"])
         self.assertIn("its state is waiting", self.one.client("logs", "late").err)
 
-    def test_nodes_say_where_each_worker_runs_and_its_labels(self):
+    def test_nodes_list_each_workers_process_and_labels(self):
         second = self.one.start_worker("--label", "zone=a", "--label", "disk=ssd", name="worker-1")
         # A node is listed once the store has it, which may be after its ready line.
         def nodes():
@@ -834,7 +834,7 @@ class Client(E2eTest):
         self.one.client("nodes", "--group", "elsewhere", status=NOT_FOUND)
         self.assertEqual(second.stop(), 0)
 
-    def test_a_task_tracker_whose_machine_is_too_busy_takes_nothing_and_says_so(self):
+    def test_overloaded_worker_takes_no_jobs_and_says_so(self):
         cluster = self.cluster()
         busy = cluster.start_worker("--memory-max", "1", "--cpu-max", "100")
         cluster.submit("--task-id", "a", "--", "true")
@@ -852,25 +852,25 @@ class Client(E2eTest):
         self.assertEqual([row["node"] for row in cluster.rows("history")], [idle.node])
         self.assertEqual(busy.stop(), 0)
 
-    def test_limits_of_a_machine_are_whole_percentages(self):
+    def test_load_limits_must_be_whole_percentages(self):
         for flag, value, said in (("--cpu-max", "0.9", "not a whole number"),
-                                  ("--cpu-max", "0", "the least is 1"),
+                                  ("--cpu-max", "0", "the minimum is 1"),
                                   ("--memory-max", "90%", "not a whole number"),
-                                  ("--memory-max", "101", "the most is 100")):
+                                  ("--memory-max", "101", "the maximum is 100")):
             with self.subTest(flag=flag, value=value):
                 worker = self.one.start_worker(flag, value, wait=False)
                 self.assertEqual(worker.wait(), 2)
                 self.assertIn(flag, worker.log())
                 self.assertIn(said, worker.log())
 
-    def test_blank_lines_on_stdin_are_passed_over(self):
+    def test_blank_lines_on_stdin_are_skipped(self):
         answer = self.one.client("-o", "jsonl", "submit", "--stdin", status=REFUSED,
                                  stdin='\n{"task_id": "a", "command": ["true"]}\n \n{"task_id": "b"}\n\n')
         self.assertEqual([(row["task_id"], row["status"]) for row in answer.lines()],
                          [("a", "accepted"), ("b", "rejected")])
         self.assertRegex(answer.lines()[1]["reason"], "^line 4: ")
 
-    def test_logs_follow_keeps_trying_while_the_tracker_is_away(self):
+    def test_logs_follow_survives_a_tracker_restart(self):
         go = self.folder / "go"
         self.one.submit("--task-id", "talker", "--shell",
                         f"echo one; while ! test -e {go}; do sleep 0.05; done; echo two")

@@ -51,7 +51,7 @@ class Pushed:
     def states(self, task_id):
         return [row["state"] for row in self.one.history(task_id)]
 
-    def test_results_and_logs(self):
+    def test_results_and_logs_reach_the_job_tracker(self):
         executor = self.start()
         self.push("good", "echo", "day=1, 日")
         row = self.one.wait_ended("good")
@@ -73,7 +73,7 @@ class Pushed:
         self.assertEqual(self.runs(executor), [
             "runs echo day=1, 日 0/1", "runs fail no luck 0/1", "runs fail no luck 0/1", "runs log 3 0/1"])
 
-    def test_a_broadcast_gives_each_its_shard(self):
+    def test_broadcast_gives_each_executor_its_shard(self):
         both = [self.start(), self.start()]
         self.push("all", "echo", "part", "--route", "SHARDING_BROADCAST")
         wait_for("the shards", lambda: self.states("all"))
@@ -83,7 +83,7 @@ class Pushed:
                          ["runs echo part 0/2", "runs echo part 1/2"])
         self.assertEqual([len(self.runs(each)) for each in both], [1, 1])
 
-    def test_a_kill_and_a_time_out(self):
+    def test_kill_and_timeout_end_a_run(self):
         executor = self.start()
         self.push("long", "sleep", "60000")
         self.wait_runs(1, executor)
@@ -92,7 +92,7 @@ class Pushed:
         self.push("slow", "sleep", "30000", "--timeout", "1s")
         self.assertIn(self.one.wait_ended("slow")["state"], ("timed_out", "failed"))
 
-    def test_blocking_strategies(self):
+    def test_block_strategies_serialize_discard_or_cover(self):
         both = [self.start(), self.start()]
         for number, strategy in enumerate(("SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY")):
             with self.subTest(strategy):
@@ -112,7 +112,7 @@ class Pushed:
                 if not discards:
                     self.assertGreaterEqual(rows[1]["started_at"], rows[0]["ended_at"])
 
-    def test_what_an_executor_discards(self):
+    def test_run_discarded_by_the_executor_is_recorded(self):
         executor = self.start()
         self.push("twice", "sleep", "2000", "--manual", "--block", "DISCARD_LATER", "--overlap", "parallel")
         self.trigger("twice")
@@ -121,7 +121,7 @@ class Pushed:
         wait_for("both ends", lambda: len(self.states("twice")) == 2)
         self.assertEqual(sorted(self.states("twice")), ["discarded", "succeeded"])
 
-    def test_runs_go_on_while_the_job_tracker_is_killed_and_started_again(self):
+    def test_runs_survive_a_kill_of_the_job_tracker(self):
         executor = self.start()
         self.push("short", "sleep", "1000")
         self.wait_runs(1, executor)
@@ -135,7 +135,7 @@ class Pushed:
             self.assertEqual((row["state"], row["attempt"]), ("succeeded", 1))
             self.assertEqual(len(self.runs(executor)), 2)
 
-    def test_an_executor_that_is_killed_with_runs_and_started_again(self):
+    def test_runs_of_a_restarted_executor_run_again(self):
         executor = self.start()
         tasks = [f"task-{number}" for number in range(5)]
         for task in tasks:
@@ -148,7 +148,7 @@ class Pushed:
         self.assertLess(time.monotonic() - at, 10 + 10 * (slowness() - 1))
         self.assertEqual({row["attempt"] for row in self.one.rows("executing")}, {2})
 
-    def test_one_of_two_is_gone_and_no_fire_fails(self):
+    def test_fires_use_the_remaining_executor_without_failures(self):
         gone, other = self.start(), self.start()
         gone.kill()
         self.push("each", "echo", "x", "--every", "300ms", "--count", 10, "--overlap", "queue",

@@ -77,7 +77,7 @@ class PushClusterTest(E2eTest):
             self.assertEqual([(row["state"], row["attempt"]) for row in rows], [("succeeded", 1)],
                              task)
 
-    def test_results_reach_the_owner_of_the_job_whomever_they_are_told(self):
+    def test_results_reach_the_owner_through_any_job_tracker(self):
         self.divided()
         tasks = []
         for app in APPS:
@@ -87,7 +87,7 @@ class PushClusterTest(E2eTest):
         self.check_each_succeeded_once(tasks)
         self.assertEqual([self.runs(app) for app in APPS], [10] * len(APPS))
 
-    def test_results_are_kept_for_who_takes_over_from_an_owner_that_is_killed(self):
+    def test_results_are_kept_for_the_owner_after_failover(self):
         owners = self.divided()
         app = next(app for app in APPS if owners[app] != 0)
         tasks = [f"task-{number}" for number in range(10)]
@@ -109,7 +109,7 @@ class PushClusterTest(E2eTest):
         wait_for("runs at the next one", lambda: len(self.history("tick")) > at + 20)
         self.assertEqual({row["state"] for row in self.history("tick")}, {"succeeded"})
 
-    def test_nothing_fails_when_an_executor_stops_that_does_not_know_its_owner(self):
+    def test_executor_unaware_of_its_owner_stops_without_failures(self):
         owners = self.divided()
         time.sleep(2)  # Until each has seen whose executors there are.
         self.check_nothing_fails_when_it_stops(next(app for app in APPS if owners[app] != 0))

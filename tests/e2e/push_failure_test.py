@@ -52,7 +52,7 @@ class PushFailureTest(E2eTest):
             rows[row["task_id"]].append(row)
         return rows
 
-    def test_every_fire_has_its_outcome_when_the_job_tracker_was_away(self):
+    def test_every_fire_has_an_outcome_after_a_job_tracker_outage(self):
         executor = self.start_executor()
         tasks = [f"task-{number}" for number in range(200)]
         self.one.submit_all([self.pushed(task, 0, cron="* * * * * ?") for task in tasks])
@@ -91,7 +91,7 @@ class PushFailureTest(E2eTest):
         self.assertEqual(len(log_ids), len(set(log_ids)))
         say(f"outcomes: {dict(outcomes)}")
 
-    def test_a_burst_in_which_the_job_tracker_is_killed_ends_to_the_last_job(self):
+    def test_burst_completes_though_the_job_tracker_is_killed(self):
         executor = self.start_executor()
         tasks = [f"task-{number}" for number in range(2000)]
         at = accounts.now() + datetime.timedelta(seconds=4)
@@ -115,7 +115,7 @@ class PushFailureTest(E2eTest):
         self.assertEqual(len(calls), len(tasks))
         say(f"{len(lost)} were stored and not sent, and sent anew")
 
-    def test_what_an_executor_ran_when_it_was_killed_runs_again(self):
+    def test_runs_of_a_killed_executor_run_again(self):
         executor = self.start_executor()
         tasks = [f"task-{number}" for number in range(100)]
         self.one.submit_all([self.pushed(task, 20_000) for task in tasks])
@@ -132,7 +132,7 @@ class PushFailureTest(E2eTest):
             self.assertEqual([(row["state"], row["attempt"]) for row in rows],
                              [("succeeded", 2), ("lost", 1)], task)
 
-    def test_what_its_executor_ran_waits_until_it_is_started_again(self):
+    def test_lost_runs_wait_until_their_only_executor_restarts(self):
         executor = self.start_executor()
         tasks = [f"task-{number}" for number in range(20)]
         self.one.submit_all([self.pushed(task, 20_000) for task in tasks])
@@ -156,7 +156,7 @@ class PushFailureTest(E2eTest):
         executor.ready()
         return executor
 
-    def test_what_our_own_executor_ran_when_it_was_killed_runs_again(self):
+    def test_runs_of_a_killed_carillon_executor_run_again(self):
         port = free_port()
         executor = self.start_own_executor(port)
         tasks = [f"task-{number}" for number in range(50)]
@@ -172,7 +172,7 @@ class PushFailureTest(E2eTest):
             self.assertEqual([(row["state"], row["attempt"]) for row in rows],
                              [("succeeded", 2), ("lost", 1)], task)
 
-    def test_no_fire_fails_when_one_of_two_executors_goes(self):
+    def test_no_fire_fails_when_one_of_two_executors_dies(self):
         both = [self.start_executor(), self.start_executor()]
         self.one.submit_all([self.pushed(f"task-{number}", 0, cron="* * * * * ?", route="ROUND")
                              for number in range(50)])
@@ -193,7 +193,7 @@ class PushFailureTest(E2eTest):
                 and accounts.instant(row["trigger_time"]).timestamp() > gone + 1]
         say(f"fires after one executor was gone: {len(late)}, the latest by {max(late):.0f} ms")
 
-    def test_a_burst_at_a_slow_executor_waits_and_none_of_it_fails(self):
+    def test_burst_at_a_slow_executor_waits_without_failures(self):
         executor = self.start_executor(answer_ms=1000)
         tasks = [f"task-{number}" for number in range(600)]
         at = accounts.now() + datetime.timedelta(seconds=3)
@@ -204,7 +204,7 @@ class PushFailureTest(E2eTest):
                          {task: ["succeeded"] for task in tasks})
         self.assertEqual(len(self.calls(executor)), len(tasks))
 
-    def test_what_is_called_off_while_it_waits_for_a_slow_executor_is_never_called(self):
+    def test_cancelled_job_waiting_for_a_slow_executor_is_never_called(self):
         executor = self.start_executor(answer_ms=1500)
         tasks = [f"task-{number}" for number in range(600)]
         self.one.submit_all([self.pushed(task, 0, now=True) for task in tasks])
@@ -221,7 +221,7 @@ class PushFailureTest(E2eTest):
                          {"succeeded": len(tasks) - 2, "killed": 2})
         self.assertEqual(len(self.calls(executor)), len(tasks) - 2)
 
-    def test_what_waits_for_a_slow_executor_is_called_at_once_when_the_job_tracker_is_restarted(self):
+    def test_calls_waiting_for_a_slow_executor_survive_a_tracker_restart(self):
         executor = self.start_executor(answer_ms=1000)
         tasks = [f"task-{number}" for number in range(300)]
         self.one.submit_all([self.pushed(task, 0, now=True) for task in tasks])
@@ -234,7 +234,7 @@ class PushFailureTest(E2eTest):
         self.assertEqual(states, {task: ["succeeded"] for task in tasks})
         self.assertEqual(len(self.calls(executor)), len(tasks))
 
-    def test_an_executor_that_never_answers_delays_none_of_a_thousand_fires_a_second(self):
+    def test_silent_executor_delays_no_other_fires_under_load(self):
         silent = SilentServer()
         self.addCleanup(silent.close)
         self.one.client("groups", "add", "stuck", "--executor", "--address", silent.url)

@@ -74,7 +74,7 @@ class PushTest(E2eTest):
         """How many triggers an executor took: each has a log file."""
         return len(list(pathlib.Path(executor.data, "xxl-job", "log").glob("*/*.log")))
 
-    def test_a_job_is_pushed_and_its_result_is_in_the_history(self):
+    def test_job_is_pushed_and_its_result_is_recorded(self):
         executor = self.start_executor()
         self.push("hello", "echo", "day=1, 日")
         ended = self.one.wait_ended("hello")
@@ -85,7 +85,7 @@ class PushTest(E2eTest):
         self.assertEqual(self.one.wait_ended("unknown")["state"], "failed")
         self.assertIn("nosuch", self.one.history("unknown")[-1]["message"])
 
-    def test_a_schedule_fires_and_an_executor_that_leaves_gets_nothing_more(self):
+    def test_executor_that_deregisters_gets_no_more_fires(self):
         executor = self.start_executor()
         self.push("every", "echo", "x", "--every", "200ms")
         wait_for("some runs", lambda: len(self.one.history("every")) >= 5)
@@ -94,7 +94,7 @@ class PushTest(E2eTest):
         self.assertEqual([row for row in self.one.history("every") if row["state"] != "succeeded"],
                          [])
 
-    def test_a_job_tracker_that_is_killed_loses_none_and_doubles_none(self):
+    def test_killed_job_tracker_loses_and_duplicates_no_runs(self):
         executor = self.start_executor()
         tasks = [f"task-{i}" for i in range(20)]
         for task in tasks:
@@ -111,7 +111,7 @@ class PushTest(E2eTest):
         self.assertEqual(self.runs(executor), 20)
         self.assertTrue(self.one.is_idle())
 
-    def test_an_executor_that_hangs_delays_nobody_else(self):
+    def test_hanging_executor_delays_no_other_executor(self):
         silent = SilentServer()
         self.addCleanup(silent.close)
         executor = self.start_executor()
@@ -131,7 +131,7 @@ class PushTest(E2eTest):
         self.assertEqual(self.runs(executor), 200)
         self.assertEqual(self.one.history(None, "--group", "stuck"), [])
 
-    def test_the_runs_of_an_executor_that_is_killed_run_elsewhere_within_ten_seconds(self):
+    def test_killed_executors_runs_fail_over_within_ten_seconds(self):
         both = [self.start_executor(), self.start_executor()]
         tasks = [f"task-{i}" for i in range(5)]
         for task in tasks:
@@ -150,7 +150,7 @@ class PushTest(E2eTest):
             self.assertEqual((ended["node"], ended["attempt"]), (other.address, 2))
             self.assertEqual([row["state"] for row in self.one.history(task)], ["succeeded"])
 
-    def test_a_broadcast_runs_once_at_each_task_tracker(self):
+    def test_broadcast_runs_once_on_each_executor(self):
         all_three = [self.start_executor() for _ in range(3)]
         self.push("everywhere", "echo", "", "--route", "SHARDING_BROADCAST")
         wait_for("the end", lambda: APP in [row["node"] for row in self.one.history("everywhere")])
@@ -160,7 +160,7 @@ class PushTest(E2eTest):
                          sorted([APP, *(each.address for each in all_three)]))
         self.assertEqual([self.runs(each) for each in all_three], [1, 1, 1])
 
-    def test_the_log_is_read_at_the_executor(self):
+    def test_log_is_read_from_the_executor(self):
         self.start_executor()
         self.push("slow", "sleep", "5s")
         wait_for("the log of what runs",
@@ -213,7 +213,7 @@ class PushTest(E2eTest):
         self.assertEqual(answer["code"], 500)
         self.assertIn("nonsense", answer["msg"])
 
-    def test_a_changed_script_replaces_the_thread_and_goes_back(self):
+    def test_changed_script_replaces_the_run_and_can_be_restored(self):
         executor = self.start_executor()
         script = self.one.folder / "script.sh"
 
@@ -251,7 +251,7 @@ class PushTest(E2eTest):
         self.assertEqual(self.one.client("scripts", "show", "glue", "--group", APP).out,
                          "echo second\n")
 
-    def test_a_group_without_jobs_is_removed(self):
+    def test_group_without_jobs_can_be_removed(self):
         self.one.client("groups", "add", "spare", "--executor", "--address", "http://127.0.0.1:1/")
         self.one.submit("--task-id", "later", "--group", "spare", "--handler", "echo", "--at", "+1h")
         refused = self.one.client("groups", "remove", "spare", status=None)
@@ -264,7 +264,7 @@ class PushTest(E2eTest):
                                   "http://169.254.169.254/", status=None)
         self.assertIn("link-local or metadata address", refused.err)
 
-    def test_a_group_that_has_jobs_is_not_removed_and_they_run(self):
+    def test_group_with_jobs_is_not_removed_and_keeps_running(self):
         self.start_executor()
 
         def is_refused(jobs, group=APP):
@@ -309,7 +309,7 @@ class PushTest(E2eTest):
         wait_for("the last end", self.one.is_idle)
         self.one.client("groups", "remove", APP)
 
-    def test_who_does_not_know_the_token_registers_nothing(self):
+    def test_registration_requires_the_token(self):
         body = {"registryGroup": "EXECUTOR", "registryKey": APP,
                 "registryValue": "http://127.0.0.1:1/"}
         for path in ("/api/registry", "/xxl-job-admin/api/registry"):

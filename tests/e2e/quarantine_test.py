@@ -8,7 +8,7 @@ from harness import BothStores, E2eTest, wait_for
 
 
 class Quarantine:
-    def test_a_job_that_kills_three_workers_in_a_row_is_in_quarantine(self):
+    def test_job_that_kills_three_workers_is_quarantined(self):
         one = self.cluster(self.store)
         # Each in a group of its own, so that neither takes the other's worker with it.
         mark = self.folder / "harmless"
@@ -51,7 +51,7 @@ class Quarantine:
             self.assertEqual(one.wait_ended(task_id, {"succeeded", "failed"})["state"], "succeeded")
         self.assertEqual(one.client("logs", "--job", job).out, "lived\n")
 
-    def test_only_the_job_that_kills_its_workers_is_held_though_a_queue_is_lost_with_it(self):
+    def test_only_the_job_that_kills_workers_is_quarantined(self):
         one = self.cluster(self.store)
         killed = [one.start_worker(threads=1) for _ in range(3)]
         # So many short runs that the next ones are fetched ahead.
@@ -70,7 +70,7 @@ class Quarantine:
         self.assertEqual([task_id for task_id in others if ended[task_id] != 1], [])
         self.assertEqual(one.stats()["jobs_quarantined_total"], 1)
 
-    def test_a_task_tracker_on_which_everything_fails_is_isolated_until_it_is_mended(self):
+    def test_worker_that_fails_every_job_is_isolated_until_it_recovers(self):
         one = self.cluster(self.store, flags=["--isolate-after", "3"])
         mended = self.folder / "mended"
         healthy = one.start_worker(name="healthy")

@@ -133,7 +133,7 @@ class LoadedTest(E2eTest):
 class Kills:
     """The programs are killed."""
 
-    def test_everything_acknowledged_runs_once_whatever_is_killed(self):
+    def test_acknowledged_jobs_run_once_whatever_is_killed(self):
         cluster = self.cluster(self.store)
         for _ in range(2):
             self.start_worker(cluster)
@@ -156,7 +156,7 @@ class Kills:
         self.end_schedules(cluster)
         self.check(cluster, load)
 
-    def test_workers_that_are_stopped_in_turn_lose_no_run(self):
+    def test_rolling_restart_of_workers_loses_no_runs(self):
         cluster = self.cluster(self.store)
         for _ in range(2):
             self.start_worker(cluster)
@@ -174,7 +174,7 @@ class Kills:
         self.assertEqual({row["task_id"] for row in history}, load.accepted)
         self.assertEqual(len(history), len(load.accepted))
 
-    def test_a_dead_workers_jobs_start_elsewhere_within_the_bound_as_the_next_attempt(self):
+    def test_jobs_of_a_dead_worker_restart_on_another_in_time(self):
         cluster = self.cluster(self.store)
         first = self.start_worker(cluster)
         stamps = self.folder / "stamps"
@@ -203,7 +203,7 @@ class Kills:
     def stamps(path):
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
 
-    def test_a_report_that_comes_too_late_changes_nothing(self):
+    def test_late_report_changes_nothing(self):
         cluster = self.cluster(self.store)
         frozen = self.start_worker(cluster)
         gate = self.folder / "gate"
@@ -227,7 +227,7 @@ class Kills:
         self.assertEqual(cluster.wait_ended("twice")["state"], "lost")
         wait_for("rest", cluster.is_idle)
 
-    def test_a_worker_that_is_cut_off_for_less_than_its_lease_keeps_its_jobs(self):
+    def test_disconnected_worker_keeps_its_jobs_within_its_lease(self):
         cluster = self.cluster(self.store, flags=["--lease", "12s"])
         direct = cluster.port
         proxy = faults.Proxy(direct)
@@ -263,7 +263,7 @@ class Kills:
         self.assertEqual(len(accounts.notes(self.notes)), 2, "each ran once")
         self.assertTrue(other.is_running())
 
-    def test_a_worker_and_its_tracker_that_die_together_lose_nothing_that_was_claimed(self):
+    def test_worker_and_tracker_killed_together_lose_no_claimed_jobs(self):
         cluster = self.cluster(self.store)
         first = cluster.start_worker(threads=8, env={"NOTES": str(self.notes)})
         self.dead.add(first.node)
@@ -308,7 +308,7 @@ class Kills:
         self.assertEqual({run.task_id for run in runs}, set(due))
         self.assertEqual(accounts.doubled(runs, self.dead), [])
 
-    def test_a_worker_that_stands_still_for_less_than_its_lease_keeps_its_jobs(self):
+    def test_stalled_worker_keeps_its_jobs_within_its_lease(self):
         cluster = self.cluster(self.store, flags=["--lease", "60s"])
         worker = self.start_worker(cluster)
         gate = self.folder / "gate"
@@ -325,7 +325,7 @@ class Kills:
         self.assertEqual(cluster.wait_ended("kept")["state"], "succeeded")
         self.assertEqual(len(accounts.notes(self.notes)), 1)
 
-    def test_results_and_output_of_a_run_that_ends_while_no_tracker_is_there_arrive_later(self):
+    def test_run_that_ends_without_a_tracker_is_reported_later(self):
         cluster = self.cluster(self.store)
         self.start_worker(cluster)
         gate = self.folder / "gate"

@@ -12,7 +12,7 @@ class Standby(E2eTest):
 
     uses_mariadb = True
 
-    def test_it_stands_by_until_nobody_works_on_the_older_tables(self):
+    def test_new_version_stands_by_until_older_job_trackers_stop(self):
         cluster = self.cluster(self.mariadb)
         old = cluster.tracker
         self.addCleanup(old.kill)
@@ -32,7 +32,7 @@ class Standby(E2eTest):
 class CutOff(E2eTest):
     """One job tracker only: while it is away, a task tracker has no lease."""
 
-    def test_a_worker_that_is_asked_to_stops_what_runs_when_its_lease_has_ended(self):
+    def test_stop_without_lease_stops_runs_when_the_lease_ends(self):
         cluster = self.cluster()
         cluster.start_worker("--stop-without-lease", "--kill-grace", "200ms")
         pids = self.folder / "pids"

@@ -69,7 +69,7 @@ class Client:
                                           for line in self.executor.lines()[began:]))
         return log_id
 
-    def test_it_registers_and_leaves(self):
+    def test_executor_registers_and_deregisters(self):
         self.assertEqual(self.admin.calls[0], ("/xxl-job-admin/api/registry", {
             "registryGroup": "EXECUTOR", "registryKey": APP,
             "registryValue": self.admin.addresses[0]}))
@@ -79,7 +79,7 @@ class Client:
         self.assertIn(self.executor.stop(), (0, 143))
         self.assertEqual(self.admin.addresses, [])
 
-    def test_it_runs_handlers_with_parameter_and_shard(self):
+    def test_handlers_get_parameter_and_shard(self):
         self.assertEqual(self.run_job(job=1, handler="echo", param="day=1, 日", broadcastIndex=2,
                                       broadcastTotal=5), (200, self.said("day=1, 日 2/5")))
         code, message = self.run_job(job=2, handler="fail", param="no luck")
@@ -87,7 +87,7 @@ class Client:
         self.assertIn("no luck", message)
         self.assertFalse(accepted(self.admin.run(job=3, handler="nosuch")[1]))
 
-    def test_its_log_is_read(self):
+    def test_log_of_a_run_can_be_read(self):
         log_id, _ = self.admin.run(handler="log", param="3")
         self.assertEqual(self.ended(log_id), (200, self.said("3 lines")))
         text = wait_for("the last line", lambda: (
@@ -97,7 +97,7 @@ class Client:
         after = self.admin.log(log_id, 999)
         self.assertEqual(after["logContent"].strip(), "")
 
-    def test_a_run_is_killed(self):
+    def test_running_job_can_be_killed(self):
         log_id = self.begin(job=7, param="60000")
         self.assertEqual(self.admin.ask("/idleBeat", {"jobId": 7})["code"], 500)
         self.assertEqual(self.admin.ask("/idleBeat", {"jobId": 8})["code"], 200)
@@ -105,11 +105,11 @@ class Client:
         self.assertEqual(self.ended(log_id)[0], self.kill_code)
         self.assertEqual(self.admin.ask("/kill", {"jobId": 7})["code"], self.kill_of_idle)
 
-    def test_a_run_takes_too_long(self):
+    def test_run_ends_at_its_timeout(self):
         self.assertEqual(self.run_job(handler="sleep", param="30000", executorTimeout=1)[0],
                          self.timeout_code)
 
-    def test_serial_execution(self):
+    def test_serial_execution_lets_the_first_run_end(self):
         first = self.begin(param="1000")
         second, answer = self.admin.run(handler="sleep", param="10")
         self.assertEqual(self.ended(first), (200, self.said("slept 1000")))
@@ -117,13 +117,13 @@ class Client:
         if self.queues:
             self.assertEqual(self.ended(second), (200, self.said("slept 10")))
 
-    def test_discard_later(self):
+    def test_discard_later_refuses_a_second_run(self):
         first = self.begin(param="1000")
         _, answer = self.admin.run(handler="sleep", executorBlockStrategy="DISCARD_LATER", param="10")
         self.assertFalse(accepted(answer), answer)
         self.assertEqual(self.ended(first), (200, self.said("slept 1000")))
 
-    def test_cover_early(self):
+    def test_cover_early_replaces_the_first_run(self):
         first = self.begin(param="60000")
         second, answer = self.admin.run(handler="sleep", executorBlockStrategy="COVER_EARLY", param="10")
         self.assertEqual(accepted(answer), self.covers, answer)
@@ -139,7 +139,7 @@ class Client:
             self.assertEqual(sorted(outcome(each)[0] for each in results), [200, 500])
             self.assertIsNone(self.admin.result(first))
 
-    def test_a_result_that_is_not_answered(self):
+    def test_unanswered_result_is_sent_again_if_supported(self):
         self.admin.mode = "hangs up"
         log_id = self.begin(param="10")
         wait_for("its result", lambda: self.admin.turned_away.count(
@@ -151,7 +151,7 @@ class Client:
             self.assertEqual(self.run_job(job=2, handler="echo")[0], 200)
             self.assertIsNone(self.admin.result(log_id))
 
-    def test_another_token(self):
+    def test_wrong_token_is_refused_if_checked(self):
         call = {"jobId": 1, "executorHandler": "echo", "executorParams": "", "logId": 1,
                 "executorBlockStrategy": "SERIAL_EXECUTION", "executorTimeout": 0, "logDateTime": 1,
                 "glueType": "BEAN", "glueSource": "", "glueUpdatetime": 1, "broadcastIndex": 0,
@@ -159,7 +159,7 @@ class Client:
         answer = self.admin.ask("/run", call, headers={"XXL-JOB-ACCESS-TOKEN": "wrong"})
         self.assertEqual(accepted(answer), not self.checks_token, answer)
 
-    def test_a_hundred_jobs_at_once(self):
+    def test_a_hundred_concurrent_jobs_all_report(self):
         ids = [self.admin.run(job=job, handler="echo", param=str(job))[0] for job in range(1, 101)]
         wait_for("a hundred results", lambda: sum(map(len, self.admin.results.values())) >= 100)
         if self.keeps_log_ids:

@@ -54,7 +54,7 @@ class ExecutorTest(E2eTest):
 class Dialects:
     """What holds in every dialect."""
 
-    def test_it_registers_runs_handlers_and_leaves(self):
+    def test_executor_registers_runs_handlers_and_deregisters(self):
         executor = self.start()
         ready = executor.ready()
         self.assertEqual((ready["tracker"], ready["appname"]), ("off", APP))
@@ -73,7 +73,7 @@ class Dialects:
         self.assertEqual(executor.stop(), 0)
         self.assertEqual(self.admin.addresses, [])
 
-    def test_it_answers_beats_and_refuses_what_it_does_not_know(self):
+    def test_executor_answers_beats_and_refuses_unknown_requests(self):
         executor = self.start()
         for body in ("", '""', "{}"):
             self.assertEqual(self.admin.ask("/beat", body)["code"], 200)
@@ -96,7 +96,7 @@ class Dialects:
             answer = self.admin.ask("/beat", "{}", executor.address, headers)
             self.assertEqual((answer["code"], answer["msg"]), (500, "The access token is wrong."))
 
-    def test_the_blocking_strategies(self):
+    def test_block_strategies_queue_discard_or_cover(self):
         self.start()
         first, _ = self.admin.run(handler="sleep", param="60s")
         self.log_has(first, "starts")
@@ -111,13 +111,13 @@ class Dialects:
         self.assertEqual([self.ended(each)["handleCode"] for each in (first, second, third)],
                          [500, 500, 200])
 
-    def test_a_run_that_takes_too_long(self):
+    def test_timed_out_run_reports_code_502(self):
         self.start()
         result = self.run_job(handler="sleep", param="60s", executorTimeout=1)
         self.assertEqual((result["handleCode"], result["handleMsg"]),
                          (502, "job execute timeout after 1s"))
 
-    def test_results_outlive_an_admin_that_is_away_or_refuses_and_an_executor_that_is_killed(self):
+    def test_results_survive_admin_outages_and_an_executor_kill(self):
         executor = self.start()
         expected = {}  # code and message by log id
         for mode in ("refuses", "breaks", "hangs up", "away"):
@@ -159,7 +159,7 @@ class Dialects:
             self.assertEqual(tuple(result["executeResult"].values()), expected[log_id])
         self.assertLessEqual(max(self.admin.batches), 50)
 
-    def test_a_hundred_runs_at_once(self):
+    def test_a_hundred_concurrent_runs_report_once_each(self):
         self.start()
         ids = [self.admin.run(job=job, handler="echo", param=str(job))[0] for job in range(100)]
         wait_for("all results", lambda: set(ids) <= set(self.admin.results))
@@ -188,7 +188,7 @@ class Https(ExecutorTest):
         self.admin = Admin(certificate=self.certificate)
         self.addCleanup(self.admin.stop)
 
-    def test_it_registers_with_whom_it_trusts_only(self):
+    def test_executor_registers_only_with_a_trusted_admin(self):
         stranger = self.one.folder / "stranger.pem"
         make_certificate(stranger)
         for flags in ((), ("--xxl-ca", stranger)):
@@ -199,7 +199,7 @@ class Https(ExecutorTest):
         self.start("--xxl-ca", self.certificate)
         self.assertEqual(self.run_job(handler="echo", param="safe")["handleCode"], 200)
 
-    def test_a_file_without_certificates_is_refused_by_name(self):
+    def test_ca_file_without_certificates_is_refused(self):
         empty = self.one.folder / "empty.pem"
         empty.write_text("")
         done = subprocess.run([BIN / "tasktracker", *map(str, self.flags("--xxl-ca", empty))],
@@ -213,7 +213,7 @@ class Scripts(ExecutorTest):
         return {"glueType": f"GLUE_{kind}", "glueSource": source, "broadcastIndex": 2,
                 "broadcastTotal": 5, **more}
 
-    def test_each_language_gets_parameter_and_shard(self):
+    def test_scripts_in_each_language_get_parameter_and_shard(self):
         self.start()
         sources = {
             "SHELL": 'echo "got $1 $2 $3"; echo "problem" >&2',
@@ -234,7 +234,7 @@ class Scripts(ExecutorTest):
                 self.assertIn("got a b 2 5\n", text)
                 self.assertIn("problem\n", text)
 
-    def test_what_is_not_in_debian_is_called_as_xxl_job_calls_it(self):
+    def test_python2_and_powershell_are_called_like_in_xxl_job(self):
         """Python 2 and PowerShell cannot be installed from Debian 12: stand-ins for them tell what
         they are called with, and what the script is."""
         folder = self.one.folder / "stand-ins"
@@ -260,7 +260,7 @@ class Scripts(ExecutorTest):
                                  + rf"</[^\n]*{re.escape(script)}>\n<a b>\n<2>\n<5>\n")
                 self.assertIn(source, text)
 
-    def test_an_exit_status_and_a_missing_interpreter_are_named(self):
+    def test_exit_status_and_missing_interpreter_are_reported(self):
         self.start()
         result = self.run_job(**self.script("SHELL", "exit 3"))
         self.assertEqual((result["handleCode"], result["handleMsg"]),
@@ -273,7 +273,7 @@ class Scripts(ExecutorTest):
             self.assertEqual(answer["code"], 500)
             self.assertIn(why, answer["msg"])
 
-    def test_another_version_replaces_a_running_one(self):
+    def test_new_script_version_replaces_a_running_one(self):
         self.start()
         first, _ = self.admin.run(**self.script("SHELL", "echo begun; sleep 60"))
         self.log_has(first, "begun\n")
@@ -284,7 +284,7 @@ class Scripts(ExecutorTest):
         self.assertEqual(self.ended(second)["handleCode"], 200)
         self.assertIn("new\n", self.admin.log(second)["logContent"])
 
-    def test_a_kill_ends_all_that_a_script_started(self):
+    def test_kill_ends_all_processes_of_a_script(self):
         self.start()
         pids = self.folder / "pids"
         log_id, _ = self.admin.run(**self.script(
@@ -295,7 +295,7 @@ class Scripts(ExecutorTest):
         for pid in pids.read_text().split():
             wait_for(f"the end of {pid}", lambda pid=pid: not pathlib.Path(f"/proc/{pid}").exists())
 
-    def test_what_a_script_leaves_in_the_background_goes_on_unless_leftovers_are_killed(self):
+    def test_background_processes_survive_unless_leftovers_are_killed(self):
         go, lives, pid = (self.folder / name for name in ("go", "lives", "pid"))
         script = self.script("SHELL", f"nohup sh -c 'until [ -e {go} ]; do sleep 0.1; done; touch {lives}' &\n"
                                       f"echo $! > {pid}; exit 3")
@@ -309,7 +309,7 @@ class Scripts(ExecutorTest):
         go.touch()
         wait_for("what was left", lives.exists)
 
-    def test_a_log_can_be_followed(self):
+    def test_log_of_a_running_script_can_be_followed(self):
         self.start()
         gate = self.folder / "gate"
         os.mkfifo(gate)
@@ -326,7 +326,7 @@ class Scripts(ExecutorTest):
         after = self.admin.log(log_id, rest["toLineNum"] + 1)
         self.assertEqual((after["logContent"], after["toLineNum"] < after["fromLineNum"]), ("", True))
 
-    def test_a_stop_lets_runs_end_and_a_second_one_does_not(self):
+    def test_stop_waits_for_runs_but_a_second_stop_does_not(self):
         executor = self.start()
         log_id, _ = self.admin.run(handler="sleep", param="2s")
         self.log_has(log_id, "starts")
@@ -348,7 +348,7 @@ class Access(ExecutorTest):
         self.assertEqual(done.returncode, 2, done)
         return done.stderr
 
-    def test_without_a_token_only_handlers_run_and_only_this_machine_reaches_it(self):
+    def test_executor_without_a_token_runs_local_handlers_only(self):
         self.admin.token = ""
         executor = self.start(token="")
         self.assertTrue(executor.address.startswith("http://127.0.0.1:"), executor.address)
@@ -360,7 +360,7 @@ class Access(ExecutorTest):
         self.start("--insecure", token="")
         self.assertEqual(self.run_job(glueType="GLUE_SHELL", glueSource="true")["handleCode"], 200)
 
-    def test_kinds_of_run_can_be_forbidden(self):
+    def test_run_kinds_can_be_forbidden(self):
         executor = self.start("--allow", "script")
         _, answer = self.admin.run(handler="noop")
         self.assertIn("this worker does not accept handlers (see its --allow)", answer["msg"])
@@ -389,7 +389,7 @@ class Access(ExecutorTest):
             with self.subTest(why):
                 self.assertIn(why, self.refused(*flags))
 
-    def test_a_wrong_token_is_said_and_an_admin_that_comes_later_is_found(self):
+    def test_executor_retries_after_a_refusal_or_admin_outage(self):
         self.admin.stop()
         executor = self.start(registered=False)
         wait_for("the warning", lambda: "does not register this executor" in executor.log())
@@ -399,7 +399,7 @@ class Access(ExecutorTest):
         self.admin.token = TOKEN
         wait_for("the registration", lambda: executor.address in self.admin.addresses)
 
-    def test_a_second_admin_is_tried_where_the_first_is_away(self):
+    def test_second_admin_is_used_when_the_first_is_down(self):
         other = Admin(self.dialect)
         self.addCleanup(other.stop)
         other.stop()
@@ -407,7 +407,7 @@ class Access(ExecutorTest):
         wait_for("the registration", lambda: self.admin.addresses)
         self.assertEqual(self.run_job(handler="echo")["handleCode"], 200)
 
-    def test_it_works_for_a_job_tracker_at_the_same_time(self):
+    def test_worker_serves_admin_and_job_tracker_at_once(self):
         both = self.cluster()
         worker = both.start_worker("--xxl-admin", self.admin.url, "--xxl-appname", APP,
                                    "--xxl-token", TOKEN, "--xxl-port", 0,

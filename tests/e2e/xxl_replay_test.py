@@ -106,13 +106,13 @@ class Replay(E2eTest):
                          {"registryGroup": "EXECUTOR", "registryKey": "billing", "registryValue": address})
 
 
-    def test_2_2_0(self):
+    def test_recorded_calls_of_admin_2_2_0_replay(self):
         self.replay("2.2.0")
 
-    def test_2_4_1(self):
+    def test_recorded_calls_of_admin_2_4_1_replay(self):
         self.replay("2.4.1")
 
-    def test_3_3_2(self):
+    def test_recorded_calls_of_admin_3_3_2_replay(self):
         self.replay("3.3.2")
 
 

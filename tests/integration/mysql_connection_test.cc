@@ -84,13 +84,13 @@ TEST_F(MysqlConnectionTest, DeniesAWrongPasswordWithoutShowingIt) {
                                             Not(HasSubstr("guess"))));
 }
 
-TEST_F(MysqlConnectionTest, SaysHowToMakeAMissingDatabase) {
+TEST_F(MysqlConnectionTest, ExplainsHowToCreateAMissingDatabase) {
   const auto result = open(server_->url("missing"));
   ASSERT_EQ(code_of(result), ErrorCode::kInvalidArgument);
   EXPECT_THAT(result.error().message, HasSubstr("CREATE DATABASE"));
 }
 
-TEST_F(MysqlConnectionTest, IsUnavailableWhereNobodyListens) {
+TEST_F(MysqlConnectionTest, IsUnavailableWhenNoServerListens) {
   const auto result = open("mysql://carillon@127.0.0.1:1/faults");
   ASSERT_EQ(code_of(result), ErrorCode::kUnavailable);
   EXPECT_THAT(result.error().message, HasSubstr("check that the server runs"));
@@ -100,7 +100,7 @@ TEST_F(MysqlConnectionTest, IsUnavailableForAnUnknownHost) {
   EXPECT_EQ(code_of(open("mysql://carillon@no-such-host.invalid/faults")), ErrorCode::kUnavailable);
 }
 
-TEST_F(MysqlConnectionTest, TakesAHostByName) {
+TEST_F(MysqlConnectionTest, AcceptsAHostName) {
   std::string url = server_->url("faults");
   url.replace(url.find("127.0.0.1"), 9, "localhost");
   const auto connection = open(url);
@@ -120,7 +120,7 @@ TEST_F(MysqlConnectionTest, OpensConnectionsFromManyThreadsAtOnce) {
   EXPECT_EQ(winners, 1) << "all insert the same key";
 }
 
-TEST_F(MysqlConnectionTest, SetsUpItsSession) {
+TEST_F(MysqlConnectionTest, SetsIsolationTimeZoneAndCharset) {
   const auto connection = connect_directly();
   std::string seen;
   const auto status = connection->query(
@@ -136,7 +136,7 @@ TEST_F(MysqlConnectionTest, SetsUpItsSession) {
   EXPECT_EQ(seen, "READ-COMMITTED +00:00 utf8mb4 utf8mb4_bin 1 ");
 }
 
-TEST_F(MysqlConnectionTest, RefusesAValueThatDoesNotFit) {
+TEST_F(MysqlConnectionTest, RefusesValuesThatDoNotFitTheColumn) {
   const auto connection = connect_directly();
   ASSERT_TRUE(connection->run_script("CREATE TABLE s (x VARCHAR(5))").ok());
   const std::vector long_text{Value::of_text("too long")};
@@ -147,7 +147,7 @@ TEST_F(MysqlConnectionTest, RefusesAValueThatDoesNotFit) {
             ErrorCode::kInvalidArgument);
 }
 
-TEST_F(MysqlConnectionTest, RefusesAValueLargerThanAPacketAndGoesOn) {
+TEST_F(MysqlConnectionTest, RefusesAValueLargerThanAPacketAndStaysUsable) {
   const auto connection = connect_directly();
   ASSERT_TRUE(connection->run_script("CREATE TABLE s (id BIGINT, x LONGBLOB)").ok());
   const std::string huge(17 << 20, 'x');
@@ -160,7 +160,7 @@ TEST_F(MysqlConnectionTest, RefusesAValueLargerThanAPacketAndGoesOn) {
   EXPECT_EQ(number("SELECT SUM(LENGTH(x)) FROM s"), 1);
 }
 
-TEST_F(MysqlConnectionTest, DeletesWithoutTouchingRowsThatOthersLock) {
+TEST_F(MysqlConnectionTest, DeletesWithoutTouchingRowsLockedByOthers) {
   const auto setup = connect_directly();
   ASSERT_TRUE(setup->run_script("INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)").ok());
   const auto holder = connect_directly();
@@ -173,7 +173,7 @@ TEST_F(MysqlConnectionTest, DeletesWithoutTouchingRowsThatOthersLock) {
   EXPECT_THAT(was_there.value(), ::testing::ElementsAre(true, true));
 }
 
-TEST_F(MysqlConnectionTest, CallsADeadlockAConflictAndLeavesNothingOpen) {
+TEST_F(MysqlConnectionTest, ReportsADeadlockAsConflictAndRollsBack) {
   ASSERT_TRUE(connect_directly()->run_script("INSERT INTO t VALUES (1, 0), (2, 0)").ok());
   const auto first = connect_directly();
   const auto second = connect_directly();
@@ -197,7 +197,7 @@ TEST_F(MysqlConnectionTest, CallsADeadlockAConflictAndLeavesNothingOpen) {
   EXPECT_EQ(number("SELECT SUM(v) FROM t"), 2);
 }
 
-TEST_F(MysqlConnectionTest, IsUnavailableOnceTheServerIsKilledAndForEver) {
+TEST_F(MysqlConnectionTest, StaysUnavailableAfterTheServerIsKilled) {
   const auto connection = connect_directly();
   ASSERT_TRUE(connection->begin().ok());
   ASSERT_TRUE(connection->execute("INSERT INTO t VALUES (1, 0)", {}).ok());
@@ -214,7 +214,7 @@ TEST_F(MysqlConnectionTest, IsUnavailableOnceTheServerIsKilledAndForEver) {
   EXPECT_EQ(number("SELECT COUNT(*) FROM t"), 0);
 }
 
-TEST_F(MysqlConnectionTest, IsUnavailableAfterAnOrderlyStop) {
+TEST_F(MysqlConnectionTest, IsUnavailableAfterAnOrderlyServerStop) {
   const auto connection = connect_directly();
   server_->stop();
   EXPECT_EQ(code_of(connection->begin()), ErrorCode::kUnavailable);
@@ -235,7 +235,7 @@ TEST_F(MysqlConnectionTest, IsUnavailableAfterItsConnectionIsKilled) {
   EXPECT_EQ(number("SELECT COUNT(*) FROM t"), 0);
 }
 
-TEST_F(MysqlConnectionTest, IsUnavailableWhenCutInATransaction) {
+TEST_F(MysqlConnectionTest, IsUnavailableWhenCutDuringATransaction) {
   const auto connection = connect_by_proxy();
   ASSERT_TRUE(connection->begin().ok());
   ASSERT_TRUE(connection->execute("INSERT INTO t VALUES (1, 0)", {}).ok());
@@ -244,7 +244,7 @@ TEST_F(MysqlConnectionTest, IsUnavailableWhenCutInATransaction) {
   EXPECT_EQ(number("SELECT COUNT(*) FROM t"), 0);
 }
 
-TEST_F(MysqlConnectionTest, DoesNotKnowTheOutcomeWhenCutBeforeCommitArrives) {
+TEST_F(MysqlConnectionTest, OutcomeIsUnknownWhenCutBeforeCommitArrives) {
   const auto connection = connect_by_proxy();
   proxy_->cut_when("COMMIT", TcpProxy::When::kBeforeForwarding);
   EXPECT_EQ(code_of(insert(*connection, 1)), ErrorCode::kTimeout);
@@ -253,7 +253,7 @@ TEST_F(MysqlConnectionTest, DoesNotKnowTheOutcomeWhenCutBeforeCommitArrives) {
   EXPECT_EQ(code_of(connection->begin()), ErrorCode::kUnavailable);
 }
 
-TEST_F(MysqlConnectionTest, DoesNotKnowTheOutcomeWhenCutBeforeCommitIsAnswered) {
+TEST_F(MysqlConnectionTest, OutcomeIsUnknownWhenCutBeforeCommitIsAnswered) {
   const auto connection = connect_by_proxy();
   proxy_->cut_when("COMMIT", TcpProxy::When::kAfterAnswer);
   EXPECT_EQ(code_of(insert(*connection, 1)), ErrorCode::kTimeout);
@@ -261,7 +261,7 @@ TEST_F(MysqlConnectionTest, DoesNotKnowTheOutcomeWhenCutBeforeCommitIsAnswered) 
   EXPECT_EQ(number("SELECT COUNT(*) FROM t"), 1);
 }
 
-TEST_F(MysqlConnectionTest, DoesNotKnowTheOutcomeWhenCommitIsNotAnsweredInTime) {
+TEST_F(MysqlConnectionTest, OutcomeIsUnknownWhenCommitTimesOut) {
   const auto connection = connect(proxy_->port(), kImpatience);
   ASSERT_TRUE(connection->begin().ok());
   ASSERT_TRUE(connection->execute("INSERT INTO t VALUES (1, 0)", {}).ok());
@@ -269,7 +269,7 @@ TEST_F(MysqlConnectionTest, DoesNotKnowTheOutcomeWhenCommitIsNotAnsweredInTime) 
   EXPECT_EQ(code_of(connection->commit()), ErrorCode::kTimeout);
 }
 
-TEST_F(MysqlConnectionTest, DoesNotKnowTheOutcomeOfAWriteThatCommitsByItself) {
+TEST_F(MysqlConnectionTest, OutcomeOfAnAutocommitWriteIsUnknownWhenCut) {
   const auto connection = connect_by_proxy();
   ASSERT_TRUE(connection->execute("INSERT INTO t VALUES (?, 0)", std::vector{Value::of(1)}).ok());
   proxy_->half_close();
@@ -286,7 +286,7 @@ TEST_F(MysqlConnectionTest, IsUnavailableWhenTheServerHangs) {
   EXPECT_EQ(number("SELECT COUNT(*) FROM t"), 0);
 }
 
-TEST_F(MysqlConnectionTest, IsUnavailableWhenTheNetworkRefuses) {
+TEST_F(MysqlConnectionTest, IsUnavailableWhenTheConnectionIsRefused) {
   proxy_->refuse(true);
   EXPECT_EQ(code_of(open(MariadbServer::url("faults", proxy_->port()))), ErrorCode::kUnavailable);
   proxy_->refuse(false);
@@ -305,7 +305,7 @@ TEST_F(MysqlConnectionTest, IsUnavailableWhenTheServerHasTooManyConnections) {
   EXPECT_EQ(code_of(open(url)), ErrorCode::kUnavailable);
 }
 
-TEST_F(MysqlConnectionTest, DeniesWhatTheUserMayNotDo) {
+TEST_F(MysqlConnectionTest, DeniesStatementsWithoutPrivilege) {
   const auto administrator = connect_directly();
   ASSERT_TRUE(administrator
                   ->run_script("CREATE USER IF NOT EXISTS reader@'%';\n"
@@ -318,7 +318,7 @@ TEST_F(MysqlConnectionTest, DeniesWhatTheUserMayNotDo) {
             ErrorCode::kDenied);
 }
 
-TEST_F(MysqlConnectionTest, FindsAFullTableALimit) {
+TEST_F(MysqlConnectionTest, ReportsAFullTableAsLimit) {
   const auto connection = connect_directly();
   ASSERT_TRUE(connection
                   ->run_script("SET max_heap_table_size = 65536;\n"

@@ -61,7 +61,7 @@ jobtracker::JobTrackerConfig tracker_config(std::uint64_t seed) {
   config.dispatcher.refill = 4 + static_cast<std::int64_t>(seed % 50);
   config.dispatcher.deadlines.capacity = seed % 5 == 0 ? 10 : 1000;
   if (seed % 6 == 1) config.dispatcher.isolation.after = 3;
-  config.recurrence.parked_max = seed % 4 == 0 ? 5 : 1000;
+  config.recurrence.blocked_max = seed % 4 == 0 ? 5 : 1000;
   config.recurrence.rows_max = seed % 6 == 0 ? 40 : 1'000'000;
   config.feedback.group_max = seed % 7 == 0 ? 3 : 100'000;
   config.pusher.silence = kExecutorSilence;
@@ -268,7 +268,7 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
                       .were_executors_disturbed = !are_executors_quiet(),
                       .claim_ahead = tracker.claim_ahead(),
                       .push_claim_ahead = tracker.options().config.dispatcher.push_claim_ahead,
-                      .parked_max = tracker.options().config.recurrence.parked_max,
+                      .blocked_max = tracker.options().config.recurrence.blocked_max,
                       .dead_times = has_several() ? owners.dead_times() : dead_times_,
                       .was_clock_set = clock_was_set_since(timeline.now() - minutes{10}),
                       .was_ever_set = clock_was_set_since(SteadyTime{Duration{1}})};

@@ -14,7 +14,7 @@ namespace carillon::sim {
 // process; it may stand still, and fail.
 //
 // Thread: the simulation's.
-class Disk final : public outbox::Lane {
+class Disk final : public outbox::OutboxWriter {
  public:
   struct Kept {
     outbox::Entry entry{};
@@ -32,7 +32,7 @@ class Disk final : public outbox::Lane {
   std::optional<outbox::WorkDone> take() override;
 
   // ---- faults ----
-  void stand_still(Duration time) { stands_until_ = process_.steady_now() + time; }
+  void stall(Duration time) { stands_until_ = process_.steady_now() + time; }
   void fail_next(int times) { fails_ = times; }
   void mend();
 

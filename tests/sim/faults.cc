@@ -229,7 +229,7 @@ void Faults::disk_fails() {
   if (chance.one_in(2)) {
     const Duration time = chance.between(milliseconds{50}, seconds{20});
     count_around("disk stands still", time);
-    return disk.stand_still(time);
+    return disk.stall(time);
   }
   count_around("disk fails", seconds{20});
   disk.fail_next(1 + static_cast<int>(chance.below(6)));

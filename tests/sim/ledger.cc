@@ -327,7 +327,7 @@ void Ledger::check_skipped(const Commit& commit, const Job& job) {
   if (definition == definitions_.end()) return;
   const Overlap overlap = definition->second.spec.overlap;
   if (overlap == Overlap::kParallel) broken(job, "it was skipped though its runs may overlap");
-  const bool is_full = of_definition_[job.row.definition].size() > commit.parked_max;
+  const bool is_full = of_definition_[job.row.definition].size() > commit.blocked_max;
   if (overlap == Overlap::kQueue && !is_full) {
     broken(job, "it was skipped though its runs wait for each other");
   }
@@ -499,8 +499,9 @@ void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
       return child.group == name && child.task_id == task_id;
     });
   };
-  const std::size_t set_off = ended.children.size() + ended.relayed.size();
-  if (!has_succeeded && set_off > 0) broken(job, "it has not succeeded, and sets off another");
+  const std::size_t trigger_children = ended.children.size() + ended.relayed.size();
+  if (!has_succeeded && trigger_children > 0)
+    broken(job, "it has not succeeded, and sets off another");
   for (const WaitingJob& run : ended.children) {
     if (!is_child(run.group, run.task_id) || !run.triggered) {
       broken(job, "it sets off " + run.task_id);
@@ -509,7 +510,7 @@ void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
   for (const jobtracker::InboxRow& row : ended.relayed) {
     if (!is_child(row.group, row.task_id)) broken(job, "it has " + row.task_id + " set off");
   }
-  const bool are_all = set_off == job.children.size();
+  const bool are_all = trigger_children == job.children.size();
   if (has_succeeded && !job.cancelled && !are_all &&
       ended.log->message.find("not triggered: ") == std::string::npos) {
     broken(job, "it has succeeded, and does not set off its children");

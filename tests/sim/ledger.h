@@ -45,7 +45,7 @@ struct Commit {
   bool were_executors_disturbed = false;
   Duration claim_ahead{};
   Duration push_claim_ahead{};
-  std::size_t parked_max = 0;
+  std::size_t blocked_max = 0;
   const DeadTimes& dead_times;
   bool was_clock_set = false;  // since a while before
   bool was_ever_set = false;   // a clock; another job tracker's may be behind

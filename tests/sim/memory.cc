@@ -32,7 +32,7 @@ constexpr std::array kOfPlaces{"alarms.watch.ends",
                                "dispatcher.groups",
                                "dispatcher.isolation.streaks",
                                "dispatcher.isolation.succeeded_from",
-                               "dispatcher.lanes",
+                               "dispatcher.queues",
                                "dispatcher.said_nobody_accepts",
                                "executors.groups",
                                "executors.members",
@@ -143,12 +143,12 @@ void Memory::check() {
       limits.emplace_back(of_definitions, definitions);
     }
     const auto& config = tracker->options().config;
-    std::size_t lanes = 0;  // As many at most, of due ones and of upcoming ones each.
+    std::size_t connections = 0;  // As many at most, of due ones and of upcoming ones each.
     for (const auto& worker : cluster_.workers) {
-      lanes += static_cast<std::size_t>(cluster_.parts_of(worker->options().group));
+      connections += static_cast<std::size_t>(cluster_.parts_of(worker->options().group));
     }
     const std::size_t preloaded =
-        std::min(2 * config.dispatcher.preload.capacity * lanes, jobs * lanes);
+        std::min(2 * config.dispatcher.preload.capacity * connections, jobs * connections);
     limits.emplace_back("catalog.definition_bytes", config.submit.definition_bytes_max);
     limits.emplace_back("executing.spec_bytes", config.dispatcher.executing_bytes_max);
     limits.emplace_back("jobs_in_memory", preloaded);

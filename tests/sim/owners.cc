@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "jobtracker/store/beat_watch.h"
+#include "jobtracker/store/heartbeat_watch.h"
 
 namespace carillon::sim {
 
@@ -13,8 +13,9 @@ using jobtracker::OutcomeKind;
 void Owners::begun(const std::string& name, SessionId session, SessionId before,
                    const jobtracker::Partitions& owned) {
   const auto is_noted = [this](SessionId one) {
-    return tables_.trackers.lower_bound({one, jobtracker::kBeatLane}) !=
-           tables_.trackers.lower_bound({SessionId{one.value + 1}, jobtracker::kBeatLane});
+    return tables_.trackers.lower_bound({one, jobtracker::kHeartbeatConnection}) !=
+           tables_.trackers.lower_bound(
+               {SessionId{one.value + 1}, jobtracker::kHeartbeatConnection});
   };
   for (auto next = last_word_.begin(); next != last_word_.end();) {
     const auto [other, word] = *next;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "shared/base/clock.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 #include "tests/sim/timeline.h"
 
 namespace carillon::sim {
@@ -15,7 +15,7 @@ namespace carillon::sim {
 // while it is stopped.
 //
 // Thread: the simulation's.
-class Process : public Clock, public Executor {
+class Process : public Clock, public TaskRunner {
  public:
   Process(Timeline& timeline, std::string name) : timeline_(timeline), name_(std::move(name)) {}
   ~Process() override = default;

@@ -11,18 +11,18 @@ def simulate(*flags):
 
 
 class Replay(unittest.TestCase):
-    def test_a_seed_gives_the_same_simulation_again(self):
+    def test_same_seed_gives_the_same_simulation(self):
         first = simulate("--seed", "11")
         self.assertEqual(first.returncode, 0, first.stdout)
         self.assertRegex(first.stdout, r"seed 11: .* digest [0-9a-f]{16}, every promise was kept")
         self.assertEqual(simulate("--seed", "11").stdout, first.stdout)
 
-    def test_another_seed_gives_another_one(self):
+    def test_different_seeds_give_different_simulations(self):
         lines = simulate("--seed", "12", "--seeds", "2").stdout.splitlines()
         digests = {line.split("digest ")[1][:16] for line in lines if "digest" in line}
         self.assertEqual(len(digests), 2)
 
-    def test_an_hour_has_enough_of_everything_to_count(self):
+    def test_simulated_hours_have_enough_jobs_and_faults(self):
         self.assertIn("2 of 2 hours count", simulate("--seed", "14", "--hours", "2").stdout)
 
     def test_wrong_usage_is_refused(self):

@@ -93,7 +93,7 @@ void TimedRuns::stop_run(const wire::AttemptId& id, wire::RunOutcome outcome,
                                [this, id, outcome, message] { end(id, outcome, message); });
 }
 
-std::vector<wire::AttemptId> TimedRuns::take_back(std::optional<SteadyTime> older_than) {
+std::vector<wire::AttemptId> TimedRuns::reclaim(std::optional<SteadyTime> older_than) {
   std::vector<wire::AttemptId> taken;
   while (!queue_.empty() && (!older_than || queue_.front().since < *older_than)) {
     taken.push_back(queue_.front().job.id);

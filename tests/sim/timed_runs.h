@@ -45,7 +45,7 @@ class TimedRuns final : public tasktracker::Runs {
 
   void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) override;
   void close() override { closed_ = true; }
-  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) override;
+  std::vector<wire::AttemptId> reclaim(std::optional<SteadyTime> older_than) override;
   Stopped stop(wire::AttemptId id, tasktracker::StopReason reason,
                const std::string& detail) override;
   void stop_all(tasktracker::StopReason reason, const std::string& detail, bool at_once) override;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon::sim {
 

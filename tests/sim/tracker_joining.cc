@@ -52,7 +52,7 @@ void TrackerProcess::join() {
   patience_ = 0;
   membership_.emplace(log_, jobtracker::kSilence, kPortion);
   transport_ = network_.listen(*this, options_.endpoint);
-  room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
+  room_ = std::make_unique<jobtracker::StartupResponder>(*transport_);
   open();
 }
 
@@ -75,7 +75,7 @@ void TrackerProcess::open() {
                           .wanted = change_->wanted,
                           .address = options_.endpoint});
   }
-  others_ = jobtracker::BeatWatch{};
+  others_ = jobtracker::HeartbeatWatch{};
   watch_others();
 }
 
@@ -83,7 +83,7 @@ void TrackerProcess::watch_others() {
   reach_database([this, asked = timeline_.now()] {
     others_.saw(database_.look(GroupId{}).beats, asked, timeline_.now());
     if (others_.is_settled())
-      return begin_session({.silent = others_.silent_beats(), .address = options_.endpoint});
+      return begin_session({.silent = others_.silent_heartbeats(), .address = options_.endpoint});
     post_at(timeline_.now() + jobtracker::kLook, [this] { watch_others(); });
   });
 }
@@ -107,7 +107,7 @@ void TrackerProcess::begin_session(SessionPlan plan) {
     plan.silent.emplace();
     post_at(timeline_.now() + jobtracker::kLook, [this, plan] {
       if (plan.before) return begin_session(plan);
-      others_ = jobtracker::BeatWatch{};
+      others_ = jobtracker::HeartbeatWatch{};
       watch_others();
     });
   });
@@ -160,13 +160,13 @@ void TrackerProcess::on_ready() {
 
 void TrackerProcess::look_around() {
   const SteadyTime began = timeline_.now();
-  const bool is_due = began >= life_->next_beat || life_->yields != life_->said_yields;
-  if (!is_due || life_->lane_watch.stands_still()) return look_at_others(began);
-  life_->next_beat = began + jobtracker::kBeat;
+  const bool is_due = began >= life_->next_heartbeat || life_->yields != life_->said_yields;
+  if (!is_due || life_->commit_stall_detector.is_stalled()) return look_at_others(began);
+  life_->next_heartbeat = began + jobtracker::kHeartbeat;
   reach_database([this, began, own = session(), yields = life_->yields] {
     if (own != session()) return;
     const bool is_late = timeline_.now() > began + kQuick;
-    if (is_late || !database_.raise_beat(own, yields)) return look_at_others(began);
+    if (is_late || !database_.raise_heartbeat(own, yields)) return look_at_others(began);
     watch.on_beat(own);
     life_->said_yields = yields;
     life_->executor.post_at(timeline_.now() + work_time(), [this, began] {
@@ -183,7 +183,8 @@ void TrackerProcess::look_at_others(SteadyTime began) {
     auto view = database_.look(GroupId{std::min(life_->groups_seen, known)});
     view.asked = asked;
     life_->executor.post_at(timeline_.now() + work_time(), [this, began, view]() mutable {
-      life_->lane_watch.saw(life_->lane->commit_under_way(), view.asked, timeline_.now());
+      life_->commit_stall_detector.saw(life_->connection->commit_under_way(), view.asked,
+                                       timeline_.now());
       for (const jobtracker::Group& group : view.groups) {
         life_->used.set(static_cast<std::size_t>(jobtracker::partition_of(group.id)));
         life_->groups_seen = std::max(life_->groups_seen, group.id.value);
@@ -231,7 +232,7 @@ void TrackerProcess::make_way_if_prepared() {
   if (!life_->wanted || !life_->is_prepared || is_stopping_ || change_) return;
   change_ = std::move(life_->wanted);
   room_.reset();
-  room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
+  room_ = std::make_unique<jobtracker::StartupResponder>(*transport_);
   room_->keep();
   is_keeping_ = true;
   life_->tracker->hand_over(*room_);

@@ -23,15 +23,15 @@ const std::array<std::string, 6> kSizes{"jobs_in_memory", "jobs_executing",     
 }  // namespace
 
 // Remembers when the loop let go of the batch under way.
-class TrackerProcess::Lane final : public jobtracker::StoreLane {
+class TrackerProcess::Connection final : public jobtracker::StoreConnection {
  public:
-  explicit Lane(TrackerProcess& process) : process_(process) {}
+  explicit Connection(TrackerProcess& process) : process_(process) {}
   void commit(Batch batch) override {
     process_.flushed_at_ = process_.timeline_.now();
-    process_.life_->lane->commit(std::move(batch));
+    process_.life_->connection->commit(std::move(batch));
   }
   void read(std::uint64_t token, jobtracker::Read question) override {
-    process_.life_->lane->read(token, std::move(question));
+    process_.life_->connection->read(token, std::move(question));
   }
 
  private:
@@ -44,7 +44,7 @@ class TrackerProcess::Questions final : public jobtracker::Questions {
   explicit Questions(TrackerProcess& process) : process_(process), reader_(process.database_) {}
   void ask(jobtracker::Read question,
            std::function<void(Result<jobtracker::ReadAnswer>)> on_answer) override {
-    process_.life_->executor.post_at(
+    process_.life_->task_runner.post_at(
         process_.timeline_.now() + process_.work_time(),
         [this, question = std::move(question), on_answer = std::move(on_answer)] {
           on_answer(reader_.read(question));
@@ -81,19 +81,21 @@ void TrackerProcess::fill_life(const std::optional<SessionStart>& start) {
   life.store = std::make_unique<WatchedStore>(
       database_, session, start, *this, timeline_,
       [this](const Batch& batch, const Committed& done) { on_commit(*this, batch, done); });
-  testing::FakeLane::Answers answers{
+  testing::FakeStoreConnection::Answers answers{
       .on_batch = [&life](BatchDone done) { life.tracker->on_batch_done(std::move(done)); },
       .on_read = [&life](ReadDone done) { life.tracker->on_read_done(std::move(done)); },
       .on_health = [&life](bool is_away) { life.tracker->on_store_health(is_away); }};
-  life.lane =
-      std::make_unique<testing::FakeLane>(*life.store, life.executor, *this, std::move(answers));
-  life.lane->work_time = [this] { return work_time(); };
-  life.lane->answer_time = [this] { return chance_.between(microseconds{10}, microseconds{1000}); };
-  life.lane->away_until = away_until_;
-  life.timed_lane = std::make_unique<Lane>(*this);
+  life.connection = std::make_unique<testing::FakeStoreConnection>(*life.store, life.task_runner,
+                                                                   *this, std::move(answers));
+  life.connection->work_time = [this] { return work_time(); };
+  life.connection->answer_time = [this] {
+    return chance_.between(microseconds{10}, microseconds{1000});
+  };
+  life.connection->away_until = away_until_;
+  life.timed_connection = std::make_unique<Connection>(*this);
   life.questions = std::make_unique<Questions>(*this);
   life.tracker = std::make_unique<JobTracker>(
-      options_.config, life.session, *this, random_, life.executor, *life.timed_lane,
+      options_.config, life.session, *this, random_, life.task_runner, *life.timed_connection,
       *life.questions, [this] { on_ready(); },
       [this](const Error&) {
         // One that opens the store for its next session is told there.
@@ -106,8 +108,8 @@ void TrackerProcess::stand_by(std::function<void()> take_over) {
   begin_life();
   stands_by_since_ = timeline_.now();
   transport_ = network_.listen(*this, options_.endpoint);
-  room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
-  others_ = jobtracker::BeatWatch{};
+  room_ = std::make_unique<jobtracker::StartupResponder>(*transport_);
+  others_ = jobtracker::HeartbeatWatch{};
   take_over_ = std::move(take_over);
   look();
 }
@@ -156,7 +158,7 @@ Sizes TrackerProcess::sizes() const {
 
 void TrackerProcess::kill(bool commit_lands) {
   if (!is_alive()) return;
-  if (commit_lands && life_) life_->lane->finish_unanswered();
+  if (commit_lands && life_) life_->connection->finish_unanswered();
   end_life();
   room_.reset();
   transport_.reset();
@@ -193,14 +195,14 @@ void TrackerProcess::stop() {
 
 void TrackerProcess::stall_store(Duration time) {
   away_until_ = std::max<SteadyTime>(away_until_, timeline_.now() + time);
-  if (life_) life_->lane->away_until = away_until_;
+  if (life_) life_->connection->away_until = away_until_;
 }
 
 void TrackerProcess::mend_store() {
   away_until_ = {};
   if (!life_) return;
-  life_->lane->away_until = {};
-  life_->lane->hangs_until = {};
+  life_->connection->away_until = {};
+  life_->connection->hangs_until = {};
   life_->store->mend();
 }
 

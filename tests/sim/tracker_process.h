@@ -9,16 +9,16 @@
 
 #include "jobtracker/cluster/membership.h"
 #include "jobtracker/job_tracker.h"
-#include "jobtracker/store/beat_watch.h"
-#include "jobtracker/store/lane_watch.h"
+#include "jobtracker/startup_responder.h"
+#include "jobtracker/store/commit_stall_detector.h"
+#include "jobtracker/store/heartbeat_watch.h"
 #include "jobtracker/store/memory_store.h"
-#include "jobtracker/waiting_room.h"
 #include "shared/net/poster.h"
-#include "shared/runtime/life_executor.h"
+#include "shared/runtime/scoped_task_runner.h"
 #include "tests/sim/chance.h"
 #include "tests/sim/network.h"
 #include "tests/sim/watched_store.h"
-#include "tests/support/fake_lane.h"
+#include "tests/support/fake_store_connection.h"
 
 namespace carillon::sim {
 
@@ -31,8 +31,8 @@ struct TrackerOptions {
   bool is_one_of_several = false;
 };
 
-// A job tracker with its lane to the database that all of them share: all of it but its transport,
-// its threads and SQL. It works alone (start, stand_by), or is one of several (join).
+// A job tracker with its connection to the database that all of them share: all of it but its
+// transport, its threads and SQL. It works alone (start, stand_by), or is one of several (join).
 //
 // Thread: the simulation's.
 class TrackerProcess final : public Process {
@@ -63,9 +63,11 @@ class TrackerProcess final : public Process {
   void stall_store(Duration time);
   // Its commits, while the database answers its looks, and others.
   void hang_commits(Duration time) {
-    if (life_) life_->lane->hangs_until = timeline_.now() + time;
+    if (life_) life_->connection->hangs_until = timeline_.now() + time;
   }
-  std::uint64_t commit_under_way() const { return life_ ? life_->lane->commit_under_way() : 0; }
+  std::uint64_t commit_under_way() const {
+    return life_ ? life_->connection->commit_under_way() : 0;
+  }
   void fill_store(Duration time) {
     if (life_) life_->store->fill_until(timeline_.now() + time);
   }
@@ -86,7 +88,7 @@ class TrackerProcess final : public Process {
   bool stands_by() const { return !works() && room_ != nullptr; }
   bool was_stalled_since(SteadyTime when) const { return away_until_ >= when; }
   SteadyTime stands_by_since() const { return stands_by_since_; }
-  // When the loop handed its batch to the lane.
+  // When the loop handed its batch to the connection.
   SteadyTime flushed_at() const { return flushed_at_; }
   // How long before its time it may claim a job.
   Duration claim_ahead() const;
@@ -123,22 +125,22 @@ class TrackerProcess final : public Process {
       on_commit;
 
  private:
-  class Lane;
+  class Connection;
   class Passing;
   class Questions;
   // Of one session.
   struct Life {
-    Life(Executor& outer, SessionId own) : executor(outer), session(own) {}
-    LifeExecutor executor;
+    Life(TaskRunner& outer, SessionId own) : task_runner(outer), session(own) {}
+    ScopedTaskRunner task_runner;
     const SessionId session;
     std::unique_ptr<WatchedStore> store{};
-    std::unique_ptr<testing::FakeLane> lane{};
-    std::unique_ptr<jobtracker::StoreLane> timed_lane{};
+    std::unique_ptr<testing::FakeStoreConnection> connection{};
+    std::unique_ptr<jobtracker::StoreConnection> timed_connection{};
     std::unique_ptr<jobtracker::Questions> questions{};
     std::unique_ptr<jobtracker::JobTracker> tracker{};
     // Of its look at the others.
-    jobtracker::LaneWatch lane_watch{};
-    SteadyTime next_beat{};
+    jobtracker::CommitStallDetector commit_stall_detector{};
+    SteadyTime next_heartbeat{};
     SteadyTime proven{};
     jobtracker::Partitions used{};
     std::int32_t groups_seen = 0;
@@ -196,8 +198,8 @@ class TrackerProcess final : public Process {
   bool is_to_stop_ = false;
   bool is_stopping_ = false;
   std::unique_ptr<net::ServerTransport> transport_;
-  std::unique_ptr<jobtracker::WaitingRoom> room_;  // while it does not serve
-  jobtracker::BeatWatch others_;
+  std::unique_ptr<jobtracker::StartupResponder> room_;  // while it does not serve
+  jobtracker::HeartbeatWatch others_;
   std::function<void()> take_over_;
   SteadyTime stands_by_since_{};
   std::unique_ptr<Life> life_;

@@ -13,10 +13,10 @@ constexpr std::uint64_t kQueries = std::uint64_t{1} << 40;
 
 }  // namespace
 
-FakeClient::FakeClient(std::int64_t client, FakeNetwork& network, ManualExecutor& executor,
+FakeClient::FakeClient(std::int64_t client, FakeNetwork& network, ManualTaskRunner& task_runner,
                        const Clock& clock)
-    : client_(client), network_(network), clock_(clock), executor_(executor) {
-  executor_.post([this] { connect(); });
+    : client_(client), network_(network), clock_(clock), task_runner_(task_runner) {
+  task_runner_.post([this] { connect(); });
 }
 
 void FakeClient::connect() {
@@ -24,11 +24,11 @@ void FakeClient::connect() {
                             .on_disconnected =
                                 [this] {
                                   peer_.clear();
-                                  executor_.post_at(clock_.steady_now() + kReconnect,
-                                                    [this] { connect(); });
+                                  task_runner_.post_at(clock_.steady_now() + kReconnect,
+                                                       [this] { connect(); });
                                 }});
   if (peer_.empty()) {
-    executor_.post_at(clock_.steady_now() + kReconnect, [this] { connect(); });
+    task_runner_.post_at(clock_.steady_now() + kReconnect, [this] { connect(); });
     return;
   }
   std::vector<std::int64_t> open;
@@ -85,9 +85,9 @@ void FakeClient::send(std::int64_t sequence) {
     network_.send_to_server(
         peer_, wire::encode({static_cast<std::uint64_t>(sequence), requests_.at(sequence)}));
   }
-  executor_.cancel(open->second);
+  task_runner_.cancel(open->second);
   open->second =
-      executor_.post_at(clock_.steady_now() + kResend, [this, sequence] { send(sequence); });
+      task_runner_.post_at(clock_.steady_now() + kResend, [this, sequence] { send(sequence); });
 }
 
 void FakeClient::on_frame(std::string_view frame) {

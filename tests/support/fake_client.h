@@ -18,7 +18,7 @@ namespace carillon::testing {
 // Thread: the test's.
 class FakeClient {
  public:
-  FakeClient(std::int64_t client, FakeNetwork& network, ManualExecutor& executor,
+  FakeClient(std::int64_t client, FakeNetwork& network, ManualTaskRunner& task_runner,
              const Clock& clock);
 
   // The number of the request.
@@ -51,7 +51,7 @@ class FakeClient {
   const std::int64_t client_;
   FakeNetwork& network_;
   const Clock& clock_;
-  LifeExecutor executor_;
+  ScopedTaskRunner task_runner_;
   net::Peer peer_{};
   std::int64_t last_ = 0;
   std::map<std::int64_t, wire::Message> requests_;

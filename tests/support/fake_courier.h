@@ -7,7 +7,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/net/courier.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 
 namespace carillon::testing {
 
@@ -16,7 +16,8 @@ namespace carillon::testing {
 // Thread: the test's.
 class FakeCourier final : public net::Courier {
  public:
-  FakeCourier(Executor& executor, const Clock& clock) : executor_(executor), clock_(clock) {}
+  FakeCourier(TaskRunner& task_runner, const Clock& clock)
+      : task_runner_(task_runner), clock_(clock) {}
 
   struct Sent {
     SteadyTime at{};
@@ -43,17 +44,18 @@ class FakeCourier final : public net::Courier {
     const bool fails = hanging.contains(delivery.to);
     sent.push_back({.at = clock_.steady_now(), .delivery = delivery});
     const Duration takes = fails ? Duration{std::chrono::seconds{30}} : kTakes;
-    executor_.post_at(clock_.steady_now() + takes, [this, id = delivery.id, fails, turn = turn_] {
-      if (turn != turn_ || !receiver_) return;
-      receiver_(id, fails ? Status{Error{ErrorCode::kTimeout, "timed out"}} : Status{});
-    });
+    task_runner_.post_at(
+        clock_.steady_now() + takes, [this, id = delivery.id, fails, turn = turn_] {
+          if (turn != turn_ || !receiver_) return;
+          receiver_(id, fails ? Status{Error{ErrorCode::kTimeout, "timed out"}} : Status{});
+        });
     return true;
   }
 
  private:
   static constexpr Duration kTakes = std::chrono::milliseconds{20};
 
-  Executor& executor_;
+  TaskRunner& task_runner_;
   const Clock& clock_;
   OnDelivered receiver_{};
   std::uint64_t turn_ = 0;

@@ -27,7 +27,7 @@ FakeExecutors::One& FakeExecutors::add(const std::string& address) {
 void FakeExecutors::kill(const std::string& address) {
   at(address).is_up = false;
   at(address).running.clear();
-  executor_.post_at(clock_.steady_now() + kWay, [this, address, life = life_] {
+  task_runner_.post_at(clock_.steady_now() + kWay, [this, address, life = life_] {
     const std::string server = address.substr(0, address.size() - 1);
     if (receiver_ != nullptr && life == life_) receiver_->on_hang_up(server);
   });
@@ -41,8 +41,8 @@ void FakeExecutors::set_receiver(net::PostReceiver* receiver) {
 bool FakeExecutors::post(net::Post post) {
   if (takes_no_more) return false;
   most_under_way = std::max(most_under_way, ++under_way);
-  executor_.post_at(clock_.steady_now() + kWay,
-                    [this, life = life_, post = std::move(post)] { send(life, post); });
+  task_runner_.post_at(clock_.steady_now() + kWay,
+                       [this, life = life_, post = std::move(post)] { send(life, post); });
   return true;
 }
 
@@ -62,7 +62,7 @@ void FakeExecutors::send(std::uint64_t life, const net::Post& post) {
   }
   One& one = *found->second;
   if (one.is_full && post.may_wait) {
-    executor_.post_at(now + kWay, [this, life, post] { send(life, post); });
+    task_runner_.post_at(now + kWay, [this, life, post] { send(life, post); });
     return;
   }
   if (one.crowded > 0) {
@@ -89,7 +89,7 @@ void FakeExecutors::send(std::uint64_t life, const net::Post& post) {
 }
 
 void FakeExecutors::end_post(std::uint64_t life, SteadyTime when, PostOutcome outcome) {
-  executor_.post_at(when, [this, life, outcome = std::move(outcome)] {
+  task_runner_.post_at(when, [this, life, outcome = std::move(outcome)] {
     --under_way;
     if (receiver_ != nullptr && life == life_) receiver_->on_outcome(outcome);
   });
@@ -112,9 +112,9 @@ std::string FakeExecutors::answer(One& one, const std::string& path, const std::
     if (!one.answers.empty()) return one.answers;
     one.taken.push_back(call);
     one.running[call.log_id] = {.call = call};
-    executor_.post_at(clock_.steady_now() + one.run_time,
-                      [this, address, log_id = call.log_id, code = one.code,
-                       message = one.message] { end(address, log_id, code, message); });
+    task_runner_.post_at(clock_.steady_now() + one.run_time,
+                         [this, address, log_id = call.log_id, code = one.code,
+                          message = one.message] { end(address, log_id, code, message); });
     return reply(200);
   }
   const std::int64_t job = wire::xxl::read_job(body).value().job_id;
@@ -124,7 +124,7 @@ std::string FakeExecutors::answer(One& one, const std::string& path, const std::
   }
   if (path == "idleBeat") return reply(its.empty() || one.says_idle ? 200 : 500);
   for (const std::int64_t log_id : its) {
-    executor_.post_at(clock_.steady_now() + kWay, [this, address, log_id] {
+    task_runner_.post_at(clock_.steady_now() + kWay, [this, address, log_id] {
       end(address, log_id, 500, "killed by the admin");
     });
   }

@@ -8,7 +8,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/net/poster.h"
-#include "shared/runtime/executor.h"
+#include "shared/runtime/task_runner.h"
 #include "shared/wire/xxl/messages.h"
 
 namespace carillon::testing {
@@ -46,7 +46,8 @@ class FakeExecutors final : public net::Poster {
     std::map<std::int64_t, Running> running{};     // by log id
   };
 
-  FakeExecutors(Executor& executor, const Clock& clock) : executor_(executor), clock_(clock) {}
+  FakeExecutors(TaskRunner& task_runner, const Clock& clock)
+      : task_runner_(task_runner), clock_(clock) {}
 
   One& add(const std::string& address);
   One& at(const std::string& address) { return *ones_.at(address); }
@@ -70,7 +71,7 @@ class FakeExecutors final : public net::Poster {
   void end(const std::string& address, std::int64_t log_id, std::int64_t code,
            const std::string& message);
 
-  Executor& executor_;
+  TaskRunner& task_runner_;
   const Clock& clock_;
   net::PostReceiver* receiver_ = nullptr;
   std::uint64_t life_ = 0;  // of the receiver

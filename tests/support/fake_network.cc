@@ -41,21 +41,24 @@ SteadyTime FakeNetwork::arrival(SteadyTime& last) {
 void FakeNetwork::send_to_server(const net::Peer& peer, std::string frame) {
   const auto found = links_.find(peer);
   if (found == links_.end()) return;
-  executor_.post_at(arrival(found->second.last_to_server), [this, peer, frame = std::move(frame)] {
-    if (links_.contains(peer) && receiver_ != nullptr) receiver_->on_frame(peer, frame);
-  });
+  task_runner_.post_at(arrival(found->second.last_to_server),
+                       [this, peer, frame = std::move(frame)] {
+                         if (links_.contains(peer) && receiver_ != nullptr)
+                           receiver_->on_frame(peer, frame);
+                       });
 }
 
 Status FakeNetwork::send(const net::Peer& peer, std::string frame) {
   const auto found = links_.find(peer);
   if (found == links_.end()) return Error{ErrorCode::kNotFound, "the peer has disconnected"};
   if (found->second.loses_frames) return {};
-  executor_.post_at(arrival(found->second.last_to_client), [this, peer, frame = std::move(frame)] {
-    const auto link = links_.find(peer);
-    if (link == links_.end()) return;
-    const auto on_frame = link->second.client.on_frame;  // It may break the connection.
-    on_frame(frame);
-  });
+  task_runner_.post_at(
+      arrival(found->second.last_to_client), [this, peer, frame = std::move(frame)] {
+        const auto link = links_.find(peer);
+        if (link == links_.end()) return;
+        const auto on_frame = link->second.client.on_frame;  // It may break the connection.
+        on_frame(frame);
+      });
   return {};
 }
 

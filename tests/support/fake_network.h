@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "shared/net/transport.h"
-#include "tests/support/manual_executor.h"
+#include "tests/support/manual_task_runner.h"
 
 namespace carillon::testing {
 
@@ -24,8 +24,8 @@ class FakeNetwork final : public net::ServerTransport {
     std::function<void()> on_disconnected{};
   };
 
-  explicit FakeNetwork(ManualExecutor& executor, const Clock& clock)
-      : executor_(executor), clock_(clock) {}
+  explicit FakeNetwork(ManualTaskRunner& task_runner, const Clock& clock)
+      : task_runner_(task_runner), clock_(clock) {}
 
   // Empty: nobody listens.
   net::Peer connect(Client client);
@@ -54,7 +54,7 @@ class FakeNetwork final : public net::ServerTransport {
 
   SteadyTime arrival(SteadyTime& last);
 
-  ManualExecutor& executor_;
+  ManualTaskRunner& task_runner_;
   const Clock& clock_;
   net::ServerReceiver* receiver_ = nullptr;
   std::map<net::Peer, Link> links_;

@@ -24,19 +24,19 @@ tasktracker::FetcherConfig fetcher_config(const FakeWorkerConfig& config) {
 
 }  // namespace
 
-FakeWorker::FakeWorker(FakeWorkerConfig config, FakeNetwork& network, ManualExecutor& executor,
+FakeWorker::FakeWorker(FakeWorkerConfig config, FakeNetwork& network, ManualTaskRunner& task_runner,
                        const Clock& clock)
     : config_(config),
       network_(network),
       clock_(clock),
-      executor_(std::make_unique<LifeExecutor>(executor)),
+      task_runner_(std::make_unique<ScopedTaskRunner>(task_runner)),
       fetcher_(fetcher_config(config)) {
-  executor_->post([this] { connect(); });
+  task_runner_->post([this] { connect(); });
 }
 
 void FakeWorker::when_awake(std::function<void()> work) {
   if (clock_.steady_now() >= frozen_until_) return work();
-  executor_->post_at(frozen_until_, [this, work = std::move(work)] { when_awake(work); });
+  task_runner_->post_at(frozen_until_, [this, work = std::move(work)] { when_awake(work); });
 }
 
 void FakeWorker::connect() {
@@ -51,12 +51,12 @@ void FakeWorker::connect() {
                when_awake([this] {
                  peer_.clear();
                  fetcher_.on_disconnected();
-                 executor_->post_at(clock_.steady_now() + kReconnect, [this] { connect(); });
+                 task_runner_->post_at(clock_.steady_now() + kReconnect, [this] { connect(); });
                });
              }});
   }
   if (peer_.empty()) {
-    executor_->post_at(clock_.steady_now() + kReconnect, [this] { connect(); });
+    task_runner_->post_at(clock_.steady_now() + kReconnect, [this] { connect(); });
     return;
   }
   fetcher_.on_connected();
@@ -75,9 +75,9 @@ void FakeWorker::step() {
     return std::vector<wire::AttemptId>{early_.begin(), early_.end()};
   });
   for (wire::Message& message : messages) send(std::move(message));
-  if (timer_ != 0) executor_->cancel(std::exchange(timer_, 0));
+  if (timer_ != 0) task_runner_->cancel(std::exchange(timer_, 0));
   if (const auto next = fetcher_.next_time()) {
-    timer_ = executor_->post_at(*next, [this] {
+    timer_ = task_runner_->post_at(*next, [this] {
       timer_ = 0;
       when_awake([this] { step(); });
     });
@@ -110,7 +110,7 @@ void FakeWorker::on_message(wire::Message message) {
     on_kill(*kill);
   } else if (std::holds_alternative<wire::Gone>(message)) {
     fetcher_.on_gone();
-    executor_->post([this] { die(); });
+    task_runner_->post([this] { die(); });
   } else if (const auto* error = std::get_if<wire::ErrorReply>(&message)) {
     if (error->error.code == ErrorCode::kNotFound)
       fetcher_.on_unknown_session();
@@ -127,7 +127,7 @@ void FakeWorker::on_hand_out(wire::HandOut hand_out) {
       continue;
     }
     early_.insert(job.id);
-    executor_->post_at(clock_.steady_now() + job.wait, [this, job] {
+    task_runner_->post_at(clock_.steady_now() + job.wait, [this, job] {
       when_awake([this, job] {
         if (early_.erase(job.id) > 0) start(job);
       });
@@ -147,7 +147,7 @@ void FakeWorker::start(const wire::HandedJob& job) {
                    .started = clock_.steady_now()});
   const auto spec = wire::decode_spec(job.spec);
   const FakeRun run = behaviour(job, spec.ok() ? spec.value() : JobSpec{});
-  executor_->post_at(clock_.steady_now() + run.time, [this, id = job.id, run] {
+  task_runner_->post_at(clock_.steady_now() + run.time, [this, id = job.id, run] {
     when_awake([this, id, run] { finish(id, run); });
   });
 }
@@ -178,8 +178,8 @@ void FakeWorker::send_reports() {
   wire::Report report{.session = config_.session};
   for (const auto& [id, result] : unconfirmed_) report.results.push_back(result);
   send(std::move(report));
-  executor_->post_at(clock_.steady_now() + kReportAgain,
-                     [this] { when_awake([this] { send_reports(); }); });
+  task_runner_->post_at(clock_.steady_now() + kReportAgain,
+                        [this] { when_awake([this] { send_reports(); }); });
 }
 
 void FakeWorker::on_kill(const wire::Kill& kill) {
@@ -194,7 +194,7 @@ void FakeWorker::on_kill(const wire::Kill& kill) {
 
 void FakeWorker::die() {
   alive_ = false;
-  executor_.reset();
+  task_runner_.reset();
   network_.disconnect(peer_, false);
   for (const auto& [id, place] : running_) {
     runs_[place].ended = std::min(

@@ -55,7 +55,7 @@ class FakeWorker {
  public:
   using Behaviour = std::function<FakeRun(const wire::HandedJob&, const JobSpec&)>;
 
-  FakeWorker(FakeWorkerConfig config, FakeNetwork& network, ManualExecutor& executor,
+  FakeWorker(FakeWorkerConfig config, FakeNetwork& network, ManualTaskRunner& task_runner,
              const Clock& clock);
 
   Behaviour behaviour = [](const wire::HandedJob&, const JobSpec&) { return FakeRun{}; };
@@ -107,7 +107,7 @@ class FakeWorker {
   FakeWorkerConfig config_;
   FakeNetwork& network_;
   const Clock& clock_;
-  std::unique_ptr<LifeExecutor> executor_;
+  std::unique_ptr<ScopedTaskRunner> task_runner_;
   tasktracker::Fetcher fetcher_;
   net::Peer peer_{};
   bool alive_ = true;

@@ -26,7 +26,7 @@ constexpr Duration kLooks = std::chrono::milliseconds{500};
 
 struct TrackerBundle::World {
   ManualClock clock;
-  ManualExecutor executor{clock};
+  ManualTaskRunner task_runner{clock};
   jobtracker::MemoryDatabase database;
   std::vector<TrackerBundle*> bundles;
   std::int64_t last_session = 0;
@@ -35,32 +35,35 @@ struct TrackerBundle::World {
 // Answers from the database as it is when the question gets there.
 class TrackerBundle::FakeQuestions final : public jobtracker::Questions {
  public:
-  FakeQuestions(TrackerBundle& bundle, Executor& executor)
-      : bundle_(bundle), reader_(bundle.database), executor_(executor), clock_(bundle.clock) {}
+  FakeQuestions(TrackerBundle& bundle, TaskRunner& task_runner)
+      : bundle_(bundle),
+        reader_(bundle.database),
+        task_runner_(task_runner),
+        clock_(bundle.clock) {}
 
   void ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) override {
-    executor_.post_at(clock_.steady_now() + kQuestionTime,
-                      [this, question = std::move(question), on_answer = std::move(on_answer)] {
-                        auto answer = reader_.read(question);
-                        bundle_.on_read(answer);
-                        on_answer(std::move(answer));
-                      });
+    task_runner_.post_at(clock_.steady_now() + kQuestionTime,
+                         [this, question = std::move(question), on_answer = std::move(on_answer)] {
+                           auto answer = reader_.read(question);
+                           bundle_.on_read(answer);
+                           on_answer(std::move(answer));
+                         });
   }
 
  private:
   TrackerBundle& bundle_;
   jobtracker::MemoryReader reader_;
-  Executor& executor_;
+  TaskRunner& task_runner_;
   const Clock& clock_;
 };
 
 TrackerBundle::TrackerBundle(Options options)
     : world_(options.beside ? options.beside->world_ : std::make_shared<World>()),
       clock(world_->clock),
-      executor(world_->executor),
+      task_runner(world_->task_runner),
       random(options.seed),
       database(world_->database),
-      client(1 + static_cast<std::int64_t>(world_->bundles.size()), network, executor, clock),
+      client(1 + static_cast<std::int64_t>(world_->bundles.size()), network, task_runner, clock),
       number_(static_cast<std::int64_t>(world_->bundles.size())),
       options_(std::move(options)) {
   set_log_level(LogLevel::kOff);
@@ -68,7 +71,7 @@ TrackerBundle::TrackerBundle(Options options)
   executors.on_result = [this](wire::xxl::RunResult result) {
     jobtracker::ExecutorResults results;
     results.results.push_back(std::move(result));
-    if (is_up()) tracker().on_executor(std::move(results), [](const Status&) {});
+    if (is_up()) tracker().on_task_runner(std::move(results), [](const Status&) {});
   };
   if (!options_.start) return;
   start_tracker();
@@ -78,7 +81,7 @@ TrackerBundle::TrackerBundle(Options options)
 TrackerBundle::~TrackerBundle() { world_->bundles.pop_back(); }
 
 bool TrackerBundle::turn(SteadyTime limit) {
-  if (!executor.run_one(limit)) return false;
+  if (!task_runner.run_one(limit)) return false;
   for (TrackerBundle* one : world_->bundles) one->end_turn();
   return true;
 }
@@ -103,29 +106,29 @@ bool TrackerBundle::run_until(const std::function<bool()>& is_so, Duration limit
 }
 
 void TrackerBundle::start_tracker() {
-  life_ = std::make_unique<Life>(executor);
+  life_ = std::make_unique<Life>(task_runner);
   const SessionId session = session_ = SessionId{++world_->last_session};
   const jobtracker::StoreSession named{
       .session = session, .name = "tracker", .lease = options_.tracker.recovery.lease};
   if (options_.wanted) {
     const auto begun = database.begin_session(
         named, clock.wall_now(),
-        {.silent = std::vector<jobtracker::SessionBeat>{}, .wanted = *options_.wanted});
+        {.silent = std::vector<jobtracker::SessionHeartbeat>{}, .wanted = *options_.wanted});
     life_->store = std::make_unique<MemoryStore>(database, named, clock, begun.value());
   } else {
     life_->store = std::make_unique<MemoryStore>(database, named, clock);
   }
-  FakeLane::Answers answers{
+  FakeStoreConnection::Answers answers{
       .on_batch = [this](BatchDone done) { life_->tracker->on_batch_done(std::move(done)); },
       .on_read = [this](ReadDone done) { life_->tracker->on_read_done(std::move(done)); },
       .on_health = [this](bool is_away) { life_->tracker->on_store_health(is_away); }};
-  life_->lane =
-      std::make_unique<FakeLane>(*life_->store, life_->executor, clock, std::move(answers));
-  on_lane(*life_->lane);
-  life_->questions = std::make_unique<FakeQuestions>(*this, life_->executor);
+  life_->connection = std::make_unique<FakeStoreConnection>(*life_->store, life_->task_runner,
+                                                            clock, std::move(answers));
+  on_connection(*life_->connection);
+  life_->questions = std::make_unique<FakeQuestions>(*this, life_->task_runner);
   life_->tracker = std::make_unique<JobTracker>(
-      options_.tracker, session, clock, random, life_->executor, *life_->lane, *life_->questions,
-      [] {}, [this](const Error& error) { fatal_ = error; });
+      options_.tracker, session, clock, random, life_->task_runner, *life_->connection,
+      *life_->questions, [] {}, [this](const Error& error) { fatal_ = error; });
   life_->tracker->set_poster(executors);
   life_->tracker->set_courier(courier);
   life_->tracker->go_on_from(std::exchange(memory_, {}));
@@ -139,11 +142,11 @@ void TrackerBundle::look_around() {
   auto view = database.look(GroupId{});
   view.proven = clock.steady_now();
   life_->tracker->on_cluster(view);
-  life_->executor.post_at(clock.steady_now() + kLooks, [this] { look_around(); });
+  life_->task_runner.post_at(clock.steady_now() + kLooks, [this] { look_around(); });
 }
 
 void TrackerBundle::kill_tracker(bool commit_lands) {
-  if (commit_lands) life_->lane->finish_unanswered();
+  if (commit_lands) life_->connection->finish_unanswered();
   network.server_died();
   life_.reset();
 }
@@ -171,7 +174,7 @@ std::int64_t TrackerBundle::stat(const std::string& name) {
 
 FakeWorker& TrackerBundle::add_worker(FakeWorkerConfig config) {
   config.session = SessionId{static_cast<std::int64_t>(1000 + workers_.size()) + 100 * number_};
-  workers_.push_back(std::make_unique<FakeWorker>(config, network, executor, clock));
+  workers_.push_back(std::make_unique<FakeWorker>(config, network, task_runner, clock));
   return *workers_.back();
 }
 

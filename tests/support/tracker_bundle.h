@@ -12,8 +12,8 @@
 #include "tests/support/fake_client.h"
 #include "tests/support/fake_courier.h"
 #include "tests/support/fake_executors.h"
-#include "tests/support/fake_lane.h"
 #include "tests/support/fake_network.h"
+#include "tests/support/fake_store_connection.h"
 #include "tests/support/fake_worker.h"
 
 namespace carillon::testing {
@@ -64,7 +64,7 @@ class TrackerBundle {
   void begin_next_session(const jobtracker::Partitions& wanted = jobtracker::all_partitions());
   bool is_up() const { return life_ != nullptr; }
   jobtracker::JobTracker& tracker() { return *life_->tracker; }
-  FakeLane& lane() { return *life_->lane; }
+  FakeStoreConnection& connection() { return *life_->connection; }
   jobtracker::MemoryStore& store() { return *life_->store; }
   const std::optional<Error>& fatal() const { return fatal_; }
   std::int64_t stat(const std::string& name);
@@ -102,26 +102,26 @@ class TrackerBundle {
 
  public:
   ManualClock& clock;
-  ManualExecutor& executor;
+  ManualTaskRunner& task_runner;
   SeededRandom random;
   jobtracker::MemoryDatabase& database;
-  FakeNetwork network{executor, clock};
-  FakeExecutors executors{executor, clock};  // who tell each result once
-  FakeCourier courier{executor, clock};
+  FakeNetwork network{task_runner, clock};
+  FakeExecutors executors{task_runner, clock};  // who tell each result once
+  FakeCourier courier{task_runner, clock};
   FakeClient client;
-  // Called with what the store says to each question that is not the lane's.
+  // Called with what the store says to each question that is not the connection's.
   std::function<void(const Result<jobtracker::ReadAnswer>&)> on_read =
       [](const Result<jobtracker::ReadAnswer>&) {};
-  // Called with the lane of each life, before its first work.
-  std::function<void(FakeLane&)> on_lane = [](FakeLane&) {};
+  // Called with the connection of each life, before its first work.
+  std::function<void(FakeStoreConnection&)> on_connection = [](FakeStoreConnection&) {};
 
  private:
   class FakeQuestions;
   struct Life {
-    explicit Life(Executor& outer) : executor(outer) {}
-    LifeExecutor executor;
+    explicit Life(TaskRunner& outer) : task_runner(outer) {}
+    ScopedTaskRunner task_runner;
     std::unique_ptr<jobtracker::MemoryStore> store;
-    std::unique_ptr<FakeLane> lane;
+    std::unique_ptr<FakeStoreConnection> connection;
     std::unique_ptr<jobtracker::Questions> questions;
     std::unique_ptr<jobtracker::JobTracker> tracker;
   };

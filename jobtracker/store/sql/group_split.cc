@@ -18,9 +18,9 @@ namespace {
 using sql::Value;
 
 // SQLite's begin() has taken the only write lock.
-constexpr std::string_view kSelectLane =
+constexpr std::string_view kSelectConnection =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ?";
-constexpr std::string_view kLockLane =
+constexpr std::string_view kLockConnection =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ? FOR UPDATE";
 constexpr std::string_view kInsertPart =
     "INSERT INTO lts_node_group (group_id, name, name_lower, table_name, served, created_us) "
@@ -51,7 +51,7 @@ Status move_task_ids(sql::Connection& db, std::string_view table, const SplitPla
                           SqlValues{value_of(plan.whole.id), key_of_task(db.dialect(), after)},
                           [&](const sql::Row& row) { page.emplace_back(row.bytes(0)); }));
     if (page.empty()) return {};
-    for (const NewPart& part : plan.parts) {
+    for (const NewGroupPartition& part : plan.parts) {
       SqlValues its;
       for (const std::string& task_id : page) {
         if (part.takes(bucket_of(task_id))) its.push_back(key_of_task(db.dialect(), task_id));
@@ -68,7 +68,7 @@ Status move_task_ids(sql::Connection& db, std::string_view table, const SplitPla
   }
 }
 
-Status move_rows(sql::Connection& db, const NewPart& part, const Group& whole) {
+Status move_rows(sql::Connection& db, const NewGroupPartition& part, const Group& whole) {
   const SqlValues buckets{Value::of(part.first_bucket), Value::of(part.last_bucket)};
   CARILLON_TRY(db.execute(joined({"INSERT INTO ", part.group.table, " (", kWaitingColumns,
                                   ") SELECT ", kWaitingColumns, " FROM ", whole.table, kOfBuckets}),
@@ -88,7 +88,7 @@ Status move_inbox(sql::Connection& db, const SplitPlan& plan) {
       kSelectInboxOfGroup, SqlValues{value_of(plan.whole.id)},
       [&](const sql::Row& row) { rows.emplace_back(row.integer(0), bucket_of(row.bytes(1))); }));
   for (const auto& [id, bucket] : rows) {
-    for (const NewPart& part : plan.parts) {
+    for (const NewGroupPartition& part : plan.parts) {
       if (!part.takes(bucket)) continue;
       CARILLON_TRY(db.execute(kMoveInbox, SqlValues{value_of(part.group.id), Value::of(id)}));
     }
@@ -99,7 +99,7 @@ Status move_inbox(sql::Connection& db, const SplitPlan& plan) {
 // Error: kDenied if it was fenced.
 Status prove(sql::Connection& db, const StoreSession& session, std::string_view select) {
   bool is_ours = false;
-  CARILLON_TRY(db.query(select, SqlValues{value_of(session.session), Value::of(session.lane)},
+  CARILLON_TRY(db.query(select, SqlValues{value_of(session.session), Value::of(session.connection)},
                         [&](const sql::Row&) { is_ours = true; }));
   if (!is_ours) return fenced_error(session);
   return {};
@@ -107,8 +107,9 @@ Status prove(sql::Connection& db, const StoreSession& session, std::string_view 
 
 Status write(sql::Connection& db, const StoreSession& session, const SplitPlan& plan) {
   CARILLON_TRY(db.begin());
-  CARILLON_TRY(prove(db, session, db.dialect() == sql::Dialect::kMysql ? kLockLane : kSelectLane));
-  for (const NewPart& part : plan.parts) {
+  CARILLON_TRY(prove(db, session,
+                     db.dialect() == sql::Dialect::kMysql ? kLockConnection : kSelectConnection));
+  for (const NewGroupPartition& part : plan.parts) {
     const Group& group = part.group;
     CARILLON_TRY(db.execute(
         kInsertPart, SqlValues{value_of(group.id), Value::of_text(group.name),
@@ -128,7 +129,7 @@ Status write(sql::Connection& db, const StoreSession& session, const SplitPlan& 
 Result<Group> split_group(sql::Connection& db, GroupCatalog& groups, const StoreSession& session,
                           const Partitions& owned, const GroupSplit& split, WallTime now) {
   for (int tries = 1;; ++tries) {
-    CARILLON_TRY(prove(db, session, kSelectLane));
+    CARILLON_TRY(prove(db, session, kSelectConnection));
     const auto all = CARILLON_TRY(groups.read_all(db));
     const auto plan = CARILLON_TRY(plan_split(all, split, owned, now));
     std::int64_t executors = 0;
@@ -136,7 +137,7 @@ Result<Group> split_group(sql::Connection& db, GroupCatalog& groups, const Store
                           [&](const sql::Row& row) { executors = row.integer(0); }));
     if (executors > 0) return executors_error(plan.whole);
     // Before the transaction, which creating tables would end. Tables of a failed split are reused.
-    for (const NewPart& part : plan.parts) {
+    for (const NewGroupPartition& part : plan.parts) {
       CARILLON_TRY(
           db.run_script(for_group_table(group_table_script(db.dialect()), part.group.table)));
     }

@@ -2,7 +2,7 @@
 
 #include "carillon/result.h"
 #include "carillon/time.h"
-#include "jobtracker/store/group_parts.h"
+#include "jobtracker/store/group_split.h"
 #include "jobtracker/store/sql/group_catalog.h"
 #include "jobtracker/store/store_session.h"
 #include "shared/sql/sql_connection.h"

@@ -64,8 +64,8 @@ Result<std::unique_ptr<sql::Connection>> connect_to_migrate(const sql::MysqlUrl&
 }
 
 // Clusters without named locks cannot find the connection; the error is ignored.
-Result<std::unique_ptr<sql::Connection>> connect_lane(const sql::MysqlUrl& url,
-                                                      const StoreSession& session) {
+Result<std::unique_ptr<sql::Connection>> connect_store(const sql::MysqlUrl& url,
+                                                       const StoreSession& session) {
   auto connection = CARILLON_TRY(connect(url));
   (void)mark_connection(*connection, session);
   return connection;
@@ -109,7 +109,7 @@ Result<MysqlConnections> connect_mysql_store(const std::string& url, const Store
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
   MysqlConnections made;
   made.watcher = CARILLON_TRY(connect(parsed));
-  made.lane = CARILLON_TRY(connect_lane(parsed, session));
+  made.connection = CARILLON_TRY(connect_store(parsed, session));
   return made;
 }
 
@@ -118,7 +118,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
                                      const Joining& joining, const StandBy& stand_by,
                                      const Clock& clock, const Logger& log) {
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
-  if (!connections.lane) {
+  if (!connections.connection) {
     auto made = connect_mysql_store(url, session);
     if (!made.ok()) return for_joining(joining, std::move(made).error());
     connections = std::move(made).value();
@@ -131,11 +131,12 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
                                    .wanted = joining.wanted,
                                    .address = joining.address},
                           .connect_to_migrate = [parsed] { return connect_to_migrate(parsed); }};
-  const auto lane = std::make_shared<std::unique_ptr<sql::Connection>>(std::move(connections.lane));
+  const auto connection =
+      std::make_shared<std::unique_ptr<sql::Connection>>(std::move(connections.connection));
   const auto connect_again = [parsed, session, joining,
-                              lane]() -> Result<std::unique_ptr<sql::Connection>> {
-    if (*lane) return std::move(*lane);
-    auto made = connect_lane(parsed, session);
+                              connection]() -> Result<std::unique_ptr<sql::Connection>> {
+    if (*connection) return std::move(*connection);
+    auto made = connect_store(parsed, session);
     if (!made.ok()) return for_joining(joining, std::move(made).error());
     return made;
   };
@@ -153,7 +154,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
       if (found != 0) {
         options.plan.silent =
             CARILLON_TRY(await_settled(*watcher, session, options.name, clock, is_alone, stand_by,
-                                       BeatWatch{joining.silence}));
+                                       HeartbeatWatch{joining.silence}));
       }
     }
     Result<OpenedStore> opened =
@@ -177,31 +178,32 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
       return Error{ErrorCode::kUnavailable,
                    "another job tracker has been opening " + options.name + " for longer than " +
                        format_duration(kTurnMax) +
-                       "(it creates or migrates the tables, or has stalled)"};
+                       " (it creates or migrates the tables, or has stalled)"};
     }
   }
 }
 
-Result<std::unique_ptr<MysqlBeat>> MysqlBeat::open(const std::string& url, SessionId session) {
+Result<std::unique_ptr<MysqlHeartbeat>> MysqlHeartbeat::open(const std::string& url,
+                                                             SessionId session) {
   auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
-  return std::unique_ptr<MysqlBeat>{new MysqlBeat{std::move(parsed), session}};
+  return std::unique_ptr<MysqlHeartbeat>{new MysqlHeartbeat{std::move(parsed), session}};
 }
 
-Result<sql::Connection*> MysqlBeat::connected() {
+Result<sql::Connection*> MysqlHeartbeat::connected() {
   if (connection_ == nullptr) connection_ = CARILLON_TRY(sql::MysqlConnection::open(url_, kQuick));
   return connection_.get();
 }
 
-Status MysqlBeat::run_once(bool yields) {
+Status MysqlHeartbeat::run_once(bool yields) {
   sql::Connection* db = CARILLON_TRY(connected());
-  const auto raised = raise_beat(*db, session_, yields);
+  const auto raised = raise_heartbeat(*db, session_, yields);
   if (!raised.ok() && raised.error().code != ErrorCode::kConflict) connection_.reset();
   if (!raised.ok()) return raised.error();
   if (raised.value()) return {};
   return Error{ErrorCode::kDenied, "the session was fenced or has ended"};
 }
 
-Result<ClusterView> MysqlBeat::look(const Clock& clock, GroupId groups_after) {
+Result<ClusterView> MysqlHeartbeat::look(const Clock& clock, GroupId groups_after) {
   sql::Connection* db = CARILLON_TRY(connected());
   const SteadyTime asked = clock.steady_now();
   auto view = read_cluster(*db, groups_after);

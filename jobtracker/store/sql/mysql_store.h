@@ -16,13 +16,13 @@ struct Joining {
   SessionId before{};  // the previous session of the process; 0: the process has just started
   // Only with a previous session. A new process takes free partitions.
   Partitions wanted = all_partitions();
-  std::vector<SessionBeat> silent{};  // to fence
+  std::vector<SessionHeartbeat> silent{};  // to fence
 };
 
 // Connections for opening a store, made in advance because that is slow.
 struct MysqlConnections {
   std::unique_ptr<sql::Connection> watcher{};
-  std::unique_ptr<sql::Connection> lane{};
+  std::unique_ptr<sql::Connection> connection{};
 };
 
 // See open_mysql_store().
@@ -41,19 +41,19 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
                                      const Clock& clock, const Logger& log);
 
 // The heartbeat of a session, and its look at the others. Thread: its own.
-class MysqlBeat {
+class MysqlHeartbeat {
  public:
   // Connects at the first heartbeat, and again after a lost connection.
-  static Result<std::unique_ptr<MysqlBeat>> open(const std::string& url, SessionId session);
+  static Result<std::unique_ptr<MysqlHeartbeat>> open(const std::string& url, SessionId session);
 
-  // Call every kBeat. `yields`: it is about to give up partitions. Error: kDenied if the session
-  // was fenced or has ended.
+  // Call every kHeartbeat. `yields`: it is about to give up partitions. Error: kDenied if the
+  // session was fenced or has ended.
   Status run_once(bool yields);
   // State of the others, and groups with higher numbers.
   Result<ClusterView> look(const Clock& clock, GroupId groups_after);
 
  private:
-  MysqlBeat(sql::MysqlUrl url, SessionId session) : url_(std::move(url)), session_(session) {}
+  MysqlHeartbeat(sql::MysqlUrl url, SessionId session) : url_(std::move(url)), session_(session) {}
 
   Result<sql::Connection*> connected();
 

@@ -10,18 +10,18 @@ namespace {
 
 using sql::Value;
 
-constexpr std::string_view kSelectBeats =
+constexpr std::string_view kSelectHeartbeats =
     "SELECT session_id, lane, name, batch, beat_us FROM lts_tracker "
     "WHERE session_id <> ? AND ended = 0 ORDER BY session_id, lane";
 constexpr std::string_view kSelectTrackers =
     "SELECT session_id, lane, name, batch, beat_us, id_high, alive_before_us, ended, number, "
     "address, yields, lease_us "
     "FROM lts_tracker ORDER BY session_id, lane";
-constexpr std::string_view kSelectLanes =
+constexpr std::string_view kSelectConnections =
     "SELECT session_id, lane, name, batch, beat_us FROM lts_tracker WHERE session_id = ? "
     "ORDER BY lane";
 constexpr std::string_view kDeleteSession = "DELETE FROM lts_tracker WHERE session_id = ?";
-constexpr std::string_view kDeleteLane =
+constexpr std::string_view kDeleteConnection =
     "DELETE FROM lts_tracker WHERE session_id = ? AND lane IN (?, ?)";
 constexpr std::string_view kInsertTracker =
     "INSERT INTO lts_tracker "
@@ -62,7 +62,7 @@ constexpr std::string_view kIsOurs =
 constexpr int kBeginTries = 3;
 
 // A live session sends a heartbeat within this time.
-constexpr Duration kTwoBeats = 2 * kBeat;
+constexpr Duration kTwoHeartbeats = 2 * kHeartbeat;
 
 // A job tracker that dies during its start holds locks that all others need, and its session is not
 // known yet, so others cannot close its connection: the server does, after the same time that they
@@ -75,20 +75,20 @@ std::string locking(const sql::Connection& db, std::string_view select, std::str
   return joined({select, db.dialect() == sql::Dialect::kMysql ? lock : ""});
 }
 
-SessionBeat beat_of(const sql::Row& row) {
+SessionHeartbeat heartbeat_of(const sql::Row& row) {
   return {.session = SessionId{row.integer(0)},
-          .lane = static_cast<std::int32_t>(row.integer(1)),
+          .connection = static_cast<std::int32_t>(row.integer(1)),
           .name = std::string{row.bytes(2)},
           .batch = row.integer(3),
           .at = wall_time(row.integer(4))};
 }
 
 // One lock per store connection on the whole server; session ids are random.
-std::string mark_of(SessionId session, std::int32_t lane) {
-  return "carillon.lane." + std::to_string(session.value) + "." + std::to_string(lane);
+std::string mark_of(SessionId session, std::int32_t connection) {
+  return "carillon.lane." + std::to_string(session.value) + "." + std::to_string(connection);
 }
 
-Error in_use_error(const std::string& store_name, const SessionBeat* other) {
+Error in_use_error(const std::string& store_name, const SessionHeartbeat* other) {
   if (other == nullptr) {
     return {ErrorCode::kConflict,
             "store " + store_name +
@@ -99,10 +99,10 @@ Error in_use_error(const std::string& store_name, const SessionBeat* other) {
                                     std::to_string(other->session.value) + ")"};
 }
 
-Result<std::vector<LaneNote>> read_lanes(sql::Connection& db) {
-  std::vector<LaneNote> rows;
+Result<std::vector<ConnectionNote>> read_connections(sql::Connection& db) {
+  std::vector<ConnectionNote> rows;
   CARILLON_TRY(db.query(kSelectTrackers, {}, [&](const sql::Row& row) {
-    rows.push_back({.beat = beat_of(row),
+    rows.push_back({.heartbeat = heartbeat_of(row),
                     .id_high = row.integer(5),
                     .alive_before = wall_time(row.integer(6)),
                     .has_ended = row.integer(7) != 0,
@@ -124,12 +124,12 @@ Result<PartitionNotes> lock_partitions(sql::Connection& db) {
 
 // False: a session to remove has just written.
 Result<bool> lock_sessions(sql::Connection& db,
-                           const std::map<SessionId, std::vector<SessionBeat>>& sessions,
+                           const std::map<SessionId, std::vector<SessionHeartbeat>>& sessions,
                            std::string_view lock) {
   for (const auto& [session, seen] : sessions) {
-    std::vector<SessionBeat> now;
-    CARILLON_TRY(db.query(locking(db, kSelectLanes, lock), SqlValues{value_of(session)},
-                          [&](const sql::Row& row) { now.push_back(beat_of(row)); }));
+    std::vector<SessionHeartbeat> now;
+    CARILLON_TRY(db.query(locking(db, kSelectConnections, lock), SqlValues{value_of(session)},
+                          [&](const sql::Row& row) { now.push_back(heartbeat_of(row)); }));
     if (now != seen) return false;
   }
   return true;
@@ -143,8 +143,8 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
   // First, because this waits for the end of a start that is still active on the server although
   // its connection broke, ours or another's.
   const auto partitions = CARILLON_TRY(lock_partitions(db));
-  const auto lanes = CARILLON_TRY(read_lanes(db));
-  const auto planned = plan_beginning(lanes, partitions, session, plan);
+  const auto connections = CARILLON_TRY(read_connections(db));
+  const auto planned = plan_beginning(connections, partitions, session, plan);
   if (!planned.ok()) {
     CARILLON_TRY(db.rollback());
     return planned.error();
@@ -162,21 +162,22 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
                                value_of(note.alive_before), Value::of(note.epoch)});
   }
   CARILLON_TRY(db.insert_rows(kReplacePartitions, kPartitionWidth, noted));
-  for (const auto& [one, beats] : beginning.leaving) {
+  for (const auto& [one, heartbeats] : beginning.leaving) {
     CARILLON_TRY(db.execute(kDeleteSession, SqlValues{value_of(one)}));
   }
-  CARILLON_TRY(db.execute(kDeleteLane, SqlValues{value_of(session.session), Value::of(session.lane),
-                                                 Value::of(kBeatLane)}));
-  const auto insert = [&](std::int32_t lane, WallTime alive_before) {
+  CARILLON_TRY(db.execute(kDeleteConnection,
+                          SqlValues{value_of(session.session), Value::of(session.connection),
+                                    Value::of(kHeartbeatConnection)}));
+  const auto insert = [&](std::int32_t connection, WallTime alive_before) {
     return db.execute(
         kInsertTracker,
-        SqlValues{value_of(session.session), Value::of(lane), Value::of_text(session.name),
+        SqlValues{value_of(session.session), Value::of(connection), Value::of_text(session.name),
                   Value::of(start.id_high), value_of(now), value_of(alive_before),
                   Value::of(start.number), Value::of_text(plan.address),
                   Value::of(start.lease.count()), Value::of(start.id_high)});
   };
-  CARILLON_TRY(insert(session.lane, start.last_alive));
-  if (plan.silent) CARILLON_TRY(insert(kBeatLane, WallTime{}));
+  CARILLON_TRY(insert(session.connection, start.last_alive));
+  if (plan.silent) CARILLON_TRY(insert(kHeartbeatConnection, WallTime{}));
   CARILLON_TRY(db.commit());
   return std::optional{start};
 }
@@ -189,25 +190,26 @@ Error as_outrun(Error error) {
 
 }  // namespace
 
-Result<std::vector<SessionBeat>> read_beats(sql::Connection& db, const StoreSession& session) {
-  std::vector<SessionBeat> beats;
-  CARILLON_TRY(db.query(kSelectBeats, SqlValues{value_of(session.session)},
-                        [&](const sql::Row& row) { beats.push_back(beat_of(row)); }));
-  return beats;
+Result<std::vector<SessionHeartbeat>> read_heartbeats(sql::Connection& db,
+                                                      const StoreSession& session) {
+  std::vector<SessionHeartbeat> heartbeats;
+  CARILLON_TRY(db.query(kSelectHeartbeats, SqlValues{value_of(session.session)},
+                        [&](const sql::Row& row) { heartbeats.push_back(heartbeat_of(row)); }));
+  return heartbeats;
 }
 
 Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after) {
   ClusterView view;
   CARILLON_TRY(db.query(kSelectTrackers, {}, [&](const sql::Row& row) {
     if (row.integer(7) != 0) return;
-    const SessionBeat beat = beat_of(row);
-    if (view.trackers.empty() || view.trackers.back().session != beat.session) {
-      view.trackers.push_back({.session = beat.session,
-                               .name = beat.name,
+    const SessionHeartbeat heartbeat = heartbeat_of(row);
+    if (view.trackers.empty() || view.trackers.back().session != heartbeat.session) {
+      view.trackers.push_back({.session = heartbeat.session,
+                               .name = heartbeat.name,
                                .address = std::string{row.bytes(9)},
                                .yields = row.integer(10) != 0});
     }
-    view.beats.push_back(beat);
+    view.heartbeats.push_back(heartbeat);
   }));
   CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
     view.owners.at(static_cast<std::size_t>(row.integer(0)) % kPartitions) =
@@ -227,24 +229,25 @@ Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after) {
   return view;
 }
 
-Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreSession& session,
-                                               const std::string& store_name, const Clock& clock,
-                                               bool is_alone, const StandBy& stand_by,
-                                               BeatWatch watch) {
+Result<std::vector<SessionHeartbeat>> await_settled(sql::Connection& db,
+                                                    const StoreSession& session,
+                                                    const std::string& store_name,
+                                                    const Clock& clock, bool is_alone,
+                                                    const StandBy& stand_by, HeartbeatWatch watch) {
   std::optional<SessionId> said;
   const SteadyTime began = clock.steady_now();
   while (true) {
     const SteadyTime asked = clock.steady_now();
-    const auto beats = CARILLON_TRY(read_beats(db, session));
-    watch.saw(beats, asked, clock.steady_now());
-    if (is_alone ? watch.are_all_silent() : watch.is_settled()) return watch.silent_beats();
-    const SessionBeat* other = watch.working();
+    const auto heartbeats = CARILLON_TRY(read_heartbeats(db, session));
+    watch.saw(heartbeats, asked, clock.steady_now());
+    if (is_alone ? watch.are_all_silent() : watch.is_settled()) return watch.silent_heartbeats();
+    const SessionHeartbeat* other = watch.working();
     if (is_alone && other != nullptr && said != other->session) {
       said = other->session;
       stand_by.on_other(*other);
     }
     const auto quiet = watch.quiet();
-    if (!quiet.empty() && asked >= began + kTwoBeats) stand_by.on_quiet(quiet);
+    if (!quiet.empty() && asked >= began + kTwoHeartbeats) stand_by.on_quiet(quiet);
     if (!stand_by.wait(kLook)) return in_use_error(store_name, other);
   }
 }
@@ -273,15 +276,16 @@ Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& sess
 }
 
 Status mark_connection(sql::Connection& db, const StoreSession& session) {
-  return db.query(kMark, SqlValues{Value::of_text(mark_of(session.session, session.lane))},
+  return db.query(kMark, SqlValues{Value::of_text(mark_of(session.session, session.connection))},
                   [](const sql::Row&) {});
 }
 
-Status end_connections(sql::Connection& db, const std::vector<SessionBeat>& silent) {
-  for (const SessionBeat& beat : silent) {
+Status end_connections(sql::Connection& db, const std::vector<SessionHeartbeat>& silent) {
+  for (const SessionHeartbeat& heartbeat : silent) {
     std::int64_t connection = 0;
-    CARILLON_TRY(db.query(kMarked, SqlValues{Value::of_text(mark_of(beat.session, beat.lane))},
-                          [&](const sql::Row& row) { connection = row.integer(0); }));
+    CARILLON_TRY(db.query(
+        kMarked, SqlValues{Value::of_text(mark_of(heartbeat.session, heartbeat.connection))},
+        [&](const sql::Row& row) { connection = row.integer(0); }));
     if (connection == 0) continue;
     bool is_ours = false;
     CARILLON_TRY(db.query(kIsOurs, SqlValues{Value::of(connection)},
@@ -296,14 +300,15 @@ Result<bool> prove_session(sql::Connection& db, const StoreSession& session, con
   const SqlValues values{
       Value::of(batch.number),   Value::of(batch.id_high),       value_of(batch.now),
       value_of(batch.recovered), Value::of(batch.lease.count()), Value::of(batch.log_settled),
-      value_of(session.session), Value::of(session.lane),        Value::of(batch.number - 1)};
+      value_of(session.session), Value::of(session.connection),  Value::of(batch.number - 1)};
   return CARILLON_TRY(db.execute(kProve, values)) > 0;
 }
 
 Result<bool> is_fenced(sql::Connection& db, const StoreSession& session, std::int64_t last_batch) {
   CARILLON_TRY(db.catch_up());
   std::optional<std::int64_t> stored;
-  CARILLON_TRY(db.query(kSelectBatch, SqlValues{value_of(session.session), Value::of(session.lane)},
+  CARILLON_TRY(db.query(kSelectBatch,
+                        SqlValues{value_of(session.session), Value::of(session.connection)},
                         [&](const sql::Row& row) { stored = row.integer(0); }));
   return stored != last_batch;
 }
@@ -313,16 +318,16 @@ Result<bool> settle_session(sql::Connection& db, const StoreSession& session, st
   CARILLON_TRY(db.catch_up());
   CARILLON_TRY(db.begin());
   CARILLON_TRY(db.query(locking(db, kSelectBatch, kForUpdate),
-                        SqlValues{value_of(session.session), Value::of(session.lane)},
+                        SqlValues{value_of(session.session), Value::of(session.connection)},
                         [&](const sql::Row& row) { stored = row.integer(0); }));
   CARILLON_TRY(db.rollback());
   if (!stored) return fenced_error(session);
   return *stored >= batch;
 }
 
-Result<bool> raise_beat(sql::Connection& db, SessionId session, bool yields) {
-  return CARILLON_TRY(db.execute(
-             kBeatOnce, SqlValues{value_of(yields), value_of(session), Value::of(kBeatLane)})) > 0;
+Result<bool> raise_heartbeat(sql::Connection& db, SessionId session, bool yields) {
+  return CARILLON_TRY(db.execute(kBeatOnce, SqlValues{value_of(yields), value_of(session),
+                                                      Value::of(kHeartbeatConnection)})) > 0;
 }
 
 Status end_session(sql::Connection& db, const StoreSession& session) {

@@ -248,7 +248,7 @@ ExecutorRow executor_of(const Row& row) {
           .is_manual = flag(row, 2),
           .has_trigger = flag(row, 3),
           .registered_at = time_at(row, 4),
-          .is_honest = flag(row, 5),
+          .reports_busy_state = flag(row, 5),
           .place = small(row, 6)};
 }
 

@@ -42,8 +42,8 @@ Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& optio
                                         : CARILLON_TRY(read_schema(*connection, options.name));
   if (found != 0 && found != known_schema(*connection) && options.plan.silent) {
     // Nothing is migrated while another session is alive.
-    const auto beats = CARILLON_TRY(read_beats(*connection, options.session));
-    if (beats != *options.plan.silent) {
+    const auto heartbeats = CARILLON_TRY(read_heartbeats(*connection, options.session));
+    if (heartbeats != *options.plan.silent) {
       return Error{ErrorCode::kConflict,
                    "store " + options.name + ": another job tracker has started on this store"};
     }

@@ -66,7 +66,8 @@ Status write_executor(WriteContext& context, const ChangeExecutor& change) {
   }
   if (change.word == ExecutorWord::kFacts) {
     CARILLON_TRY(context.db.execute(
-        kSetFacts, SqlValues{value_of(row.has_trigger), value_of(row.is_honest), group, address}));
+        kSetFacts,
+        SqlValues{value_of(row.has_trigger), value_of(row.reports_busy_state), group, address}));
     return {};
   }
   if (change.word == ExecutorWord::kRegistered) {
@@ -83,7 +84,7 @@ Status write_executor(WriteContext& context, const ChangeExecutor& change) {
   return context.db.insert_rows(
       joined({way, kExecutorTable, " (", kExecutorColumns, ") VALUES"}), kExecutorWidth,
       SqlValues{group, address, value_of(is_listed && row.is_manual), value_of(row.has_trigger),
-                value_of(row.registered_at), value_of(row.is_honest),
+                value_of(row.registered_at), value_of(row.reports_busy_state),
                 Value::of(std::int64_t{is_listed ? row.place : 0})});
 }
 

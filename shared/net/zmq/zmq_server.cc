@@ -40,7 +40,7 @@ Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
     return Error{
         ErrorCode::kInvalidArgument,
         "cannot listen on " + endpoint.text() +
-            "without access control: programs on other machines could run commands (pass --keys "
+            " without access control: programs on other machines could run commands (pass --keys "
             "DIR, created by jobclient keys new DIR; or --insecure; or listen on 127.0.0.1)"};
   } else {
     entrance.is_token_needed = !access.insecure;

@@ -125,7 +125,7 @@ std::string message_of(const net::HttpReply& reply) {
   return read.value().message;
 }
 
-TEST(XxlAdmin, TakesARegistrationOnBothRoots) {
+TEST(XxlAdmin, AcceptsARegistrationOnBothApiRoots) {
   for (const char* path :
        {"/api/registry", "/xxl-job-admin/api/registry", "//api/registry", "/api/registry?x=1",
         "/xxl-job-admin//api/registry", "//xxl-job-admin///api//registry"}) {
@@ -140,13 +140,13 @@ TEST(XxlAdmin, TakesARegistrationOnBothRoots) {
   }
 }
 
-TEST(XxlAdmin, TakesTheEndOfARegistration) {
+TEST(XxlAdmin, AcceptsADeregistration) {
   Admin a;
   EXPECT_EQ(message_of(a.post("/api/registryRemove", kRegistration)), "");
   EXPECT_TRUE(a.registration().removes);
 }
 
-TEST(XxlAdmin, TakesResultsInEveryDialect) {
+TEST(XxlAdmin, AcceptsCallbacksInEveryDialect) {
   const RunResult expected{.log_id = 8812, .code = 200, .message = "rows=14"};
   for (
       const char* body :
@@ -162,7 +162,7 @@ TEST(XxlAdmin, TakesResultsInEveryDialect) {
   }
 }
 
-TEST(XxlAdmin, AnswersOnlyWhenItIsStored) {
+TEST(XxlAdmin, AnswersOnlyAfterTheRequestIsStored) {
   Admin a;
   a.is_slow = true;
   const std::atomic<bool> cancelled{false};
@@ -183,7 +183,7 @@ TEST(XxlAdmin, AnswersOnlyWhenItIsStored) {
   while (!is_answered) a.loop.run_once(milliseconds{20});
 }
 
-TEST(XxlAdmin, LetsRequestsWaitForSomebodyToStoreThem) {
+TEST(XxlAdmin, HoldsRequestsUntilItIsOpened) {
   Admin a;
   a.desk.set_open(false);
   const auto opener = [&] { a.desk.set_open(true); };
@@ -192,19 +192,19 @@ TEST(XxlAdmin, LetsRequestsWaitForSomebodyToStoreThem) {
   EXPECT_EQ(a.requests.size(), 1U);
 }
 
-TEST(XxlAdmin, SaysWhyItIsNotStored) {
+TEST(XxlAdmin, ReportsWhyARequestWasNotStored) {
   Admin a;
   a.stored = Error{ErrorCode::kLimit, "too much at once (slow down)"};
   EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)), "too much at once (slow down)");
 }
 
-TEST(XxlAdmin, AnswersARequestThatNobodyWillStore) {
+TEST(XxlAdmin, AnswersARequestThatIsNeverStored) {
   Admin a;
   a.forgets = true;
   EXPECT_EQ(a.post("/api/registry", kRegistration).status, 503);
 }
 
-TEST(XxlAdmin, AsksForAToken) {
+TEST(XxlAdmin, RequiresAnAccessToken) {
   Admin a({.tokens = {"tok-1", "tok-2"}});
   const std::string wrong = "The access token is wrong.";
   EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)), wrong);
@@ -217,7 +217,7 @@ TEST(XxlAdmin, AsksForAToken) {
             "");
 }
 
-TEST(XxlAdmin, TakesTheTokenOfAnAppThatIsNamed) {
+TEST(XxlAdmin, AcceptsTheTokenOfTheNamedApp) {
   Admin a({.tokens = {"tok-1"}});
   a.token_of_billing = "own";
   const auto answer_to = [&](const std::string& app, const std::string& token) {
@@ -234,7 +234,7 @@ TEST(XxlAdmin, TakesTheTokenOfAnAppThatIsNamed) {
   EXPECT_EQ(answer_to("billing", "tok-1"), "");
 }
 
-TEST(XxlAdmin, AsksForTheTokenOfAnAppWhereNoneIsCommon) {
+TEST(XxlAdmin, RequiresTheAppTokenWithoutACommonToken) {
   const std::string wrong = "invalid request, accessToken or appname invalid.";
   const std::string not_its = "The access token is not that of 'billing'.";
   Admin a;
@@ -253,7 +253,7 @@ TEST(XxlAdmin, AsksForTheTokenOfAnAppWhereNoneIsCommon) {
   EXPECT_EQ(answer_to({{"XXL-JOB-APPNAME", "billing"}, {"XXL-JOB-ACCESS-TOKEN", "own"}}), "");
 }
 
-TEST(XxlAdmin, LetsTheTokenOfAnAppSpeakForThatAppOnly) {
+TEST(XxlAdmin, AppTokenIsValidForItsOwnAppOnly) {
   for (const std::vector<std::string>& tokens :
        {std::vector<std::string>{}, std::vector<std::string>{"tok-1"}}) {
     SCOPED_TRACE(tokens.size());
@@ -279,7 +279,7 @@ TEST(XxlAdmin, LetsTheTokenOfAnAppSpeakForThatAppOnly) {
   }
 }
 
-TEST(XxlAdmin, LetsNobodyWithoutTheTokenOfAnAppEndItsRuns) {
+TEST(XxlAdmin, IgnoresRunResultsWithoutTheAppToken) {
   Admin a;
   a.token_of_billing = "own";
   EXPECT_EQ(message_of(a.post("/api/callback",
@@ -288,13 +288,13 @@ TEST(XxlAdmin, LetsNobodyWithoutTheTokenOfAnAppEndItsRuns) {
   EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 2}));
 }
 
-TEST(XxlAdmin, TakesASlashAtTheEndOfAPath) {
+TEST(XxlAdmin, AcceptsATrailingSlash) {
   Admin a;
   EXPECT_EQ(message_of(a.post("/api/callback/", R"([{"logId":1,"handleCode":200}])")), "");
   EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 1}));
 }
 
-TEST(XxlAdmin, LetsNobodyInWhereItIsClosed) {
+TEST(XxlAdmin, RefusesEveryRequestWhenClosed) {
   Admin a({.closed = "no executors here (give --xxl-token)"});
   EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)),
             "no executors here (give --xxl-token)");
@@ -309,7 +309,7 @@ struct RefusedCall {
 
 class XxlAdminRefusal : public ::testing::TestWithParam<RefusedCall> {};
 
-TEST_P(XxlAdminRefusal, SaysWhatIsWrong) {
+TEST_P(XxlAdminRefusal, NamesTheReason) {
   Admin a;
   EXPECT_THAT(message_of(a.post(GetParam().path, GetParam().body)), HasSubstr(GetParam().why));
   EXPECT_THAT(a.requests, IsEmpty());
@@ -351,20 +351,20 @@ INSTANTIATE_TEST_SUITE_P(
                     R"("registryValue":"http://100.100.100.200/latest/meta-data/"})",
                     "metadata address"}));
 
-TEST(XxlAdmin, RefusesWhatIsNoPost) {
+TEST(XxlAdmin, RefusesRequestsOtherThanPost) {
   Admin a;
   EXPECT_EQ(message_of(a.send({.method = "GET", .url = a.server->url() + "/api/registry"})),
             "invalid request, HttpMethod not support.");
 }
 
-TEST(XxlAdmin, TakesTheSensibleResultsOfARequest) {
+TEST(XxlAdmin, AcceptsTheValidResultsOfACallback) {
   Admin a;
   EXPECT_EQ(message_of(a.post("/api/callback", R"([{"logId":1},{"logId":2,"handleCode":500}])")),
             "");
   EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 2, .code = 500}));
 }
 
-TEST(XxlAdmin, HasNothingToStoreOfSomeRequests) {
+TEST(XxlAdmin, StoresNothingForEmptyCallbacksAndAdminRegistrations) {
   Admin a;
   EXPECT_EQ(message_of(a.post("/api/callback", "[]")), "");
   EXPECT_EQ(message_of(a.post("/api/registry", R"({"registryGroup":"ADMIN","registryKey":"x",)"
@@ -373,7 +373,7 @@ TEST(XxlAdmin, HasNothingToStoreOfSomeRequests) {
   EXPECT_THAT(a.requests, IsEmpty());
 }
 
-TEST(XxlAdmin, TakesTheCallsThatManageJobs) {
+TEST(XxlAdmin, AcceptsJobManagementCalls) {
   using Verb = ManageJob::Verb;
   const std::map<std::string, Verb> verbs{
       {"addJob", Verb::kAdd},     {"updateJob", Verb::kUpdate}, {"removeJob", Verb::kRemove},
@@ -392,7 +392,7 @@ TEST(XxlAdmin, TakesTheCallsThatManageJobs) {
   }
 }
 
-TEST(XxlAdmin, SaysWhatBecameOfACallThatManagesJobs) {
+TEST(XxlAdmin, ReportsTheOutcomeOfAJobManagementCall) {
   Admin a;
   const std::map<std::string, std::string> app{{"XXL-JOB-APPNAME", "billing"}};
   a.managed = std::string{"17"};
@@ -417,7 +417,7 @@ TEST(XxlAdmin, RefusesBodiesThatAreTooLarge) {
   EXPECT_THAT(a.requests, IsEmpty());
 }
 
-TEST(XxlAdmin, KnowsWhatIsMeantForIt) {
+TEST(XxlAdmin, RecognizesItsPaths) {
   EXPECT_TRUE(XxlAdmin::is_target("/api/registry"));
   EXPECT_TRUE(XxlAdmin::is_target("/api"));
   EXPECT_TRUE(XxlAdmin::is_target("/xxl-job-admin/api/callback"));

@@ -47,7 +47,7 @@ struct Delivering {
   std::unique_ptr<CurlCourier> courier = CurlCourier::start({}, loop, clock).value();
 };
 
-TEST(CurlCourier, PostsNothingToMetadataAddressesHoweverTheyAreWritten) {
+TEST(CurlCourier, RefusesMetadataAddressesInEveryNotation) {
   Delivering d;
   for (const char* url :
        {"http://169.254.169.254/latest/meta-data", "https://169.254.169.254/", "http://2852039166/",
@@ -60,7 +60,7 @@ TEST(CurlCourier, PostsNothingToMetadataAddressesHoweverTheyAreWritten) {
   }
 }
 
-TEST(CurlCourier, FollowsNoRedirectionToOne) {
+TEST(CurlCourier, FollowsNoRedirectToAMetadataAddress) {
   Delivering d;
   ScriptedServer server([](Conversation& conversation) {
     conversation.read_request();
@@ -73,7 +73,7 @@ TEST(CurlCourier, FollowsNoRedirectionToOne) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST(CurlCourier, PostsToOthers) {
+TEST(CurlCourier, PostsToOtherAddresses) {
   Delivering d;
   ScriptedServer server([](Conversation& conversation) {
     if (!conversation.read_request().empty()) conversation.answer("{}");

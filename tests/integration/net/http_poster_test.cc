@@ -88,7 +88,7 @@ void never_answer(Conversation& conversation) {
 // Where nobody listens.
 std::string deserted_url() { return ScriptedServer(answer_all).url(); }
 
-TEST(HttpPoster, CarriesAPostAndItsAnswer) {
+TEST(HttpPoster, PostsARequestAndReturnsTheAnswer) {
   std::string received;
   ScriptedServer server([&](Conversation& conversation) {
     received = conversation.read_request();
@@ -112,7 +112,7 @@ TEST(HttpPoster, CarriesAPostAndItsAnswer) {
                           "{\"jobId\":17}");
 }
 
-TEST(HttpPoster, UsesAConnectionAgain) {
+TEST(HttpPoster, ReusesAConnection) {
   ScriptedServer server(answer_all);
   Posting p;
   for (std::uint64_t id = 1; id <= 5; ++id) {
@@ -121,7 +121,7 @@ TEST(HttpPoster, UsesAConnectionAgain) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST(HttpPoster, LeavesAConnectionThatTheServerIsAboutToClose) {
+TEST(HttpPoster, DoesNotReuseAConnectionAboutToBeClosed) {
   ScriptedServer server([](Conversation& conversation) {
     while (!conversation.read_request().empty()) {
       conversation.answer("fine", "Keep-Alive: timeout=1\r\n");
@@ -133,7 +133,7 @@ TEST(HttpPoster, LeavesAConnectionThatTheServerIsAboutToClose) {
   EXPECT_EQ(server.connections(), 2);
 }
 
-TEST(HttpPoster, CarriesThousandsAtOnceOverAFewConnections) {
+TEST(HttpPoster, SendsThousandsOfRequestsOverAFewConnections) {
   ScriptedServer server(answer_all);
   Posting p({.connections_per_server = 8});
   for (std::uint64_t id = 0; id < 5000; ++id) ASSERT_TRUE(p.post(id, server.url() + "/run"));
@@ -144,7 +144,7 @@ TEST(HttpPoster, CarriesThousandsAtOnceOverAFewConnections) {
   EXPECT_LE(server.connections(), 8);
 }
 
-TEST(HttpPoster, LetsAServerThatNeverAnswersDelayNobodyElse) {
+TEST(HttpPoster, HangingServerDelaysNoOtherServer) {
   ScriptedServer hanging(never_answer);
   ScriptedServer fast(answer_all);
   Posting p({.connections_per_server = 8});
@@ -167,7 +167,7 @@ TEST(HttpPoster, LetsAServerThatNeverAnswersDelayNobodyElse) {
   EXPECT_EQ(not_sent, 492);
 }
 
-TEST(HttpPoster, SaysThatNothingWasSentWhereNobodyListens) {
+TEST(HttpPoster, ReportsNotSentWhenTheConnectionIsRefused) {
   const std::string url = deserted_url();
   Posting p;
   for (std::uint64_t id = 0; id < 200; ++id) ASSERT_TRUE(p.post(id, url + "/run"));
@@ -179,7 +179,7 @@ TEST(HttpPoster, SaysThatNothingWasSentWhereNobodyListens) {
   }
 }
 
-TEST(HttpPoster, SaysThatNothingWasSentWhereNoConnectionIsFree) {
+TEST(HttpPoster, ReportsNotSentWhenNoConnectionIsFree) {
   ScriptedServer hanging(never_answer);
   Posting p({.connections_per_server = 1});
   ASSERT_TRUE(p.post(1, hanging.url()));
@@ -190,7 +190,7 @@ TEST(HttpPoster, SaysThatNothingWasSentWhereNoConnectionIsFree) {
   EXPECT_THAT(p.outcomes, Not(Contains(::testing::Key(1U))));
 }
 
-TEST(HttpPoster, LetsWhatMayWaitDoSoForAServerThatIsOnlySlow) {
+TEST(HttpPoster, DeferrableRequestsWaitForASlowServer) {
   std::vector<std::string> requests;
   ScriptedServer slow([&](Conversation& conversation) {
     while (true) {
@@ -215,7 +215,7 @@ TEST(HttpPoster, LetsWhatMayWaitDoSoForAServerThatIsOnlySlow) {
   }
 }
 
-TEST(HttpPoster, DoesNotSendWhatWasRecalledWhileItWaited) {
+TEST(HttpPoster, DoesNotSendARecalledWaitingRequest) {
   ScriptedServer hanging(never_answer);
   Posting p({.connections_per_server = 1});
   const auto sending = [&] { return std::make_shared<Sending>(p.lease); };
@@ -235,7 +235,7 @@ TEST(HttpPoster, DoesNotSendWhatWasRecalledWhileItWaited) {
   EXPECT_TRUE(p.outcomes[2].is_recalled);
 }
 
-TEST(HttpPoster, SendsNothingOnceItsSenderMayNot) {
+TEST(HttpPoster, SendsNothingAfterItsLeaseEnds) {
   std::atomic<int> requests = 0;
   std::atomic<bool> answers = false;
   ScriptedServer slow([&](Conversation& conversation) {
@@ -263,7 +263,7 @@ TEST(HttpPoster, SendsNothingOnceItsSenderMayNot) {
   EXPECT_EQ(requests, 2);
 }
 
-TEST(HttpPoster, DoesNotLetAnythingWaitForAServerThatHangs) {
+TEST(HttpPoster, DoesNotQueueDeferrableRequestsForAHangingServer) {
   ScriptedServer hanging(never_answer);
   Posting p({.connections_per_server = 1});
   ASSERT_TRUE(p.post(1, hanging.url()));
@@ -276,7 +276,7 @@ TEST(HttpPoster, DoesNotLetAnythingWaitForAServerThatHangs) {
   EXPECT_TRUE(second.is_crowded);
 }
 
-TEST(HttpPoster, SaysThatNothingWasSentToAnAddressThatIsNotCalled) {
+TEST(HttpPoster, ReportsNotSentForInvalidAndForbiddenAddresses) {
   Posting p;
   std::uint64_t id = 0;
   const auto error_of = [&](const std::string& url) {
@@ -299,7 +299,7 @@ TEST(HttpPoster, SaysThatNothingWasSentToAnAddressThatIsNotCalled) {
   EXPECT_EQ(split.error, "header X-Token contains a line break");
 }
 
-TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestWhoseConnectionBroke) {
+TEST(HttpPoster, OutcomeIsUnknownWhenTheConnectionBreaks) {
   const std::map<std::string, ScriptedServer::Script> ways = {
       {"closed", [](Conversation& conversation) { conversation.read_request(); }},
       {"reset",
@@ -325,7 +325,7 @@ TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestWhoseConnectionBroke) {
   }
 }
 
-TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestThatIsNotAnsweredInTime) {
+TEST(HttpPoster, OutcomeIsUnknownWhenTheAnswerTimesOut) {
   ScriptedServer server(never_answer);
   Posting p;
   const PostOutcome outcome = p.outcome_of(1, server.url(), milliseconds{200});
@@ -334,7 +334,7 @@ TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestThatIsNotAnsweredInTime) {
   EXPECT_EQ(outcome.error, "no complete response in time");
 }
 
-TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestThatIsAnsweredTooLargeOrInAnotherLanguage) {
+TEST(HttpPoster, OutcomeIsUnknownForAnOversizedOrNonHttpAnswer) {
   ScriptedServer large([](Conversation& conversation) {
     conversation.read_request();
     conversation.answer(std::string(70'000, 'x'));
@@ -356,7 +356,7 @@ TEST(HttpPoster, DoesNotKnowWhatBecameOfARequestThatIsAnsweredTooLargeOrInAnothe
   EXPECT_EQ(wanted.body.size(), 70'000U);
 }
 
-TEST(HttpPoster, DoesNotKnowWhatBecameOfHalfARequest) {
+TEST(HttpPoster, OutcomeIsUnknownForAPartlySentRequest) {
   ScriptedServer deaf([](Conversation&) { std::this_thread::sleep_for(seconds{1}); });
   const std::string body(64 << 20, 'x');
   Posting p;
@@ -365,7 +365,7 @@ TEST(HttpPoster, DoesNotKnowWhatBecameOfHalfARequest) {
   EXPECT_EQ(outcome.kind, Kind::kUnknown);
 }
 
-TEST(HttpPoster, CarriesLargeRequests) {
+TEST(HttpPoster, SendsLargeRequests) {
   std::size_t received = 0;
   ScriptedServer server([&](Conversation& conversation) {
     received = conversation.read_request().size();
@@ -378,7 +378,7 @@ TEST(HttpPoster, CarriesLargeRequests) {
   EXPECT_GT(received, 8U << 20);
 }
 
-TEST(HttpPoster, TellsWhoHungUpAndConnectsAgain) {
+TEST(HttpPoster, ReportsAClosedConnectionAndReconnects) {
   ScriptedServer server([](Conversation& conversation) {
     conversation.read_request();
     conversation.answer("fine");
@@ -391,7 +391,7 @@ TEST(HttpPoster, TellsWhoHungUpAndConnectsAgain) {
   EXPECT_EQ(server.connections(), 2);
 }
 
-TEST(HttpPoster, SendsNothingOnAConnectionThatWasClosedJustNow) {
+TEST(HttpPoster, NeverSendsTwiceAfterAConnectionWasJustClosed) {
   std::atomic<int> requests = 0;
   ScriptedServer server([&](Conversation& conversation) {
     if (conversation.read_request().empty()) return;
@@ -411,7 +411,7 @@ TEST(HttpPoster, SendsNothingOnAConnectionThatWasClosedJustNow) {
   EXPECT_LE(requests, 300) << "none is sent twice";
 }
 
-TEST(HttpPoster, FollowsNoRedirection) {
+TEST(HttpPoster, FollowsNoRedirect) {
   ScriptedServer secret(answer_all);
   ScriptedServer server([&](Conversation& conversation) {
     conversation.read_request();
@@ -425,7 +425,7 @@ TEST(HttpPoster, FollowsNoRedirection) {
   EXPECT_EQ(secret.connections(), 0);
 }
 
-TEST(HttpPoster, TakesNoMoreThanItsLimitUntilSomeHaveEnded) {
+TEST(HttpPoster, LimitsThePendingRequests) {
   ScriptedServer hanging(never_answer);
   Posting p({.posts_max = 2});
   EXPECT_TRUE(p.post(1, hanging.url(), milliseconds{200}));
@@ -436,7 +436,7 @@ TEST(HttpPoster, TakesNoMoreThanItsLimitUntilSomeHaveEnded) {
   p.run_until([&] { return p.outcomes.size() == 3; });
 }
 
-TEST(HttpPoster, MakesRoomForOtherServersByClosingWhatIsIdle) {
+TEST(HttpPoster, ClosesIdleConnectionsToMakeRoomForOtherServers) {
   std::vector<std::unique_ptr<ScriptedServer>> servers;
   Posting p({.connections_max = 2});
   for (std::uint64_t id = 0; id < 6; ++id) {
@@ -445,7 +445,7 @@ TEST(HttpPoster, MakesRoomForOtherServersByClosingWhatIsIdle) {
   }
 }
 
-TEST(HttpPoster, TellsAReceiverNothingOfWhatAnotherSent) {
+TEST(HttpPoster, ReceiverGetsNoOutcomesOfAnEarlierReceiver) {
   ScriptedServer slow([](Conversation& conversation) {
     conversation.read_request();
     std::this_thread::sleep_for(milliseconds{200});

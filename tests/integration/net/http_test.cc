@@ -120,7 +120,7 @@ TEST(Http, CarriesARequestAndItsAnswer) {
   EXPECT_FALSE(reply.value().body_cut);
 }
 
-TEST(Http, CarriesStatusesThatAreNoSuccessAsAnswers) {
+TEST(Http, ReturnsErrorStatusesAsAnswers) {
   Bundle b;
   const auto reply = b.get("/missing");
   ASSERT_TRUE(reply.ok()) << reply.error().message;
@@ -137,7 +137,7 @@ TEST(HttpServer, AnswersSeveralRequestsOnOneConnection) {
   EXPECT_THAT(raw.receive_until("<never>"), EndsWith("GET /c <closed>"));
 }
 
-TEST(HttpServer, AnswersHeadWithTheLengthAndWithoutTheBody) {
+TEST(HttpServer, AnswersHeadWithLengthButWithoutBody) {
   Bundle b;
   const RawConnection raw(*b.server);
   raw.send("HEAD /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -146,7 +146,7 @@ TEST(HttpServer, AnswersHeadWithTheLengthAndWithoutTheBody) {
   EXPECT_THAT(answer, EndsWith("\r\n\r\n<closed>"));
 }
 
-TEST(HttpServer, TakesAnAnswerFromAnotherThread) {
+TEST(HttpServer, AcceptsAnAnswerFromAnotherThread) {
   Bundle b;
   const auto other = Thread::start("answers", [&] {
     b.waiting.wait();
@@ -158,12 +158,12 @@ TEST(HttpServer, TakesAnAnswerFromAnotherThread) {
   EXPECT_EQ(reply.value().body, "at last");
 }
 
-TEST(HttpServer, AnswersForAHandlerThatDoesNot) {
+TEST(HttpServer, AnswersWhenItsHandlerDoesNot) {
   Bundle b;
   EXPECT_EQ(b.get("/never").value().status, 503);
 }
 
-TEST(HttpServer, MayGoBeforeTheAnswerToACall) {
+TEST(HttpServer, MayStopBeforeARequestIsAnswered) {
   Bundle b;
   const RawConnection raw(*b.server);
   raw.send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -176,7 +176,7 @@ TEST(HttpServer, MayGoBeforeTheAnswerToACall) {
   EXPECT_THAT(raw.receive_until("too late"), EndsWith("<closed>"));
 }
 
-TEST(HttpServer, RefusesAHostThatIsNotItsOwn) {
+TEST(HttpServer, RefusesAForeignHostHeader) {
   Bundle b({.names = {"Tracker1.example"}});
   const auto status_for = [&](const std::string& headers) {
     const RawConnection raw(*b.server);
@@ -193,7 +193,7 @@ TEST(HttpServer, RefusesAHostThatIsNotItsOwn) {
   EXPECT_EQ(status_for(""), "403");
 }
 
-TEST(HttpServer, RefusesPagesOfOtherSites) {
+TEST(HttpServer, RefusesForeignOrigins) {
   Bundle b;
   const auto status_for = [&](const std::string& origin) {
     const RawConnection raw(*b.server);
@@ -207,7 +207,7 @@ TEST(HttpServer, RefusesPagesOfOtherSites) {
   EXPECT_EQ(status_for("null"), "403");
 }
 
-TEST(HttpServer, RefusesWhatIsTooLarge) {
+TEST(HttpServer, RefusesOversizedBodiesAndHeaders) {
   Bundle b({.body_max = 1000});
   const RawConnection body(*b.server);
   body.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
@@ -217,7 +217,7 @@ TEST(HttpServer, RefusesWhatIsTooLarge) {
   EXPECT_THAT(header.receive_until("<never>"), StartsWith("HTTP/1.1 431 "));
 }
 
-TEST(HttpServer, RefusesWhatIsNotHttp) {
+TEST(HttpServer, RefusesRequestsThatAreNotHttp) {
   Bundle b;
   const RawConnection raw(*b.server);
   raw.send(std::string("\x16\x03\x01\x02\x00 no http at all\r\n\r\n", 24));
@@ -245,7 +245,7 @@ TEST(HttpServer, AnswersBesideManyIdleConnectionsUpToItsLimit) {
   EXPECT_EQ(b.get("/").value().status, 503);
 }
 
-TEST(HttpServer, LetsNobodyTakeAllConnections) {
+TEST(HttpServer, OneAddressCannotTakeAllConnections) {
   Bundle b({.connections_max = 20, .connections_per_peer = 10});
   std::vector<std::unique_ptr<RawConnection>> idle;
   for (int i = 0; i < 20; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
@@ -256,7 +256,7 @@ TEST(HttpServer, LetsNobodyTakeAllConnections) {
 }
 
 // The numbers that docs/guide/xxl-job-executors.md tells.
-TEST(HttpServer, LetsAnAddressHave2048Of4096Connections) {
+TEST(HttpServer, AllowsOneAddress2048Of4096Connections) {
   rlimit descriptors{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &descriptors), 0);
   descriptors.rlim_cur = descriptors.rlim_max;
@@ -275,7 +275,7 @@ TEST(HttpServer, LetsAnAddressHave2048Of4096Connections) {
   EXPECT_THAT(other.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
 }
 
-TEST(HttpServer, TakesAnyNameForTheTargetsThatAskForASecret) {
+TEST(HttpServer, AcceptsAnyHostNameForTargetsThatRequireASecret) {
   Bundle b({.any_name_for = [](std::string_view target) { return target == "/api"; }});
   const auto status_of = [&](const std::string& target) {
     const RawConnection raw(*b.server);
@@ -286,7 +286,7 @@ TEST(HttpServer, TakesAnyNameForTheTargetsThatAskForASecret) {
   EXPECT_EQ(status_of("/metrics"), "403");
 }
 
-TEST(HttpServer, SaysWhyItCannotListen) {
+TEST(HttpServer, ExplainsWhyItCannotListen) {
   Bundle b;
   const std::string taken = b.server->url().substr(7);
   const auto second = HttpServer::open(taken, {}, [](HttpCall, HttpResponder) {});
@@ -299,7 +299,7 @@ TEST(HttpServer, SaysWhyItCannotListen) {
   EXPECT_THAT(name.error().message, HasSubstr("'example.org' is not an address"));
 }
 
-TEST(HttpClient, CutsALongBody) {
+TEST(HttpClient, TruncatesALongBody) {
   Bundle b;
   const auto reply = b.get("/large");
   ASSERT_TRUE(reply.ok()) << reply.error().message;
@@ -307,7 +307,7 @@ TEST(HttpClient, CutsALongBody) {
   EXPECT_THAT(reply.value().body, SizeIs(kBodyMax));
 }
 
-TEST(HttpClient, GivesUpWhenTheTimeIsOver) {
+TEST(HttpClient, GivesUpAfterItsTimeout) {
   Bundle b;
   const auto reply = send_http({.url = b.url("/later")}, milliseconds{100}, kBodyMax, b.cancelled);
   ASSERT_FALSE(reply.ok());
@@ -315,7 +315,7 @@ TEST(HttpClient, GivesUpWhenTheTimeIsOver) {
   b.waiting.take();
 }
 
-TEST(HttpClient, StopsWhenItIsTold) {
+TEST(HttpClient, StopsWhenCancelled) {
   Bundle b;
   const auto other = Thread::start("canceller", [&] {
     b.waiting.wait();
@@ -327,7 +327,7 @@ TEST(HttpClient, StopsWhenItIsTold) {
   EXPECT_EQ(reply.error(), (Error{ErrorCode::kUnavailable, "stopped"}));
 }
 
-TEST(HttpClient, SaysWhatWentWrong) {
+TEST(HttpClient, ReportsTheReasonOfAFailure) {
   Bundle b;
   const std::string url = b.url("/");
   b.server.reset();

@@ -77,7 +77,7 @@ void measure(TlsConversation& conversation) {
   }
 }
 
-TEST(HttpsPoster, CarriesPostsOverOneConnection) {
+TEST(HttpsPoster, SendsPostsOverOneConnection) {
   Secure test(measure);
   for (const std::size_t size : {2U, 700'000U, 3U}) {
     const PostOutcome outcome = test.post(std::string(size, 'x'));
@@ -88,7 +88,7 @@ TEST(HttpsPoster, CarriesPostsOverOneConnection) {
   EXPECT_EQ(test.server.connections(), 1);
 }
 
-TEST(HttpsPoster, TakesAnAnswerOfManyPieces) {
+TEST(HttpsPoster, ReadsALargeAnswer) {
   const std::string large(60'000, 'y');
   Secure test([&](TlsConversation& conversation) {
     if (!conversation.read_request().empty()) conversation.answer(large);
@@ -97,7 +97,7 @@ TEST(HttpsPoster, TakesAnAnswerOfManyPieces) {
   EXPECT_EQ(test.post().body, large);
 }
 
-TEST(HttpsPoster, SendsNothingToAServerThatNobodyVouchesFor) {
+TEST(HttpsPoster, SendsNothingToAServerWithAnUntrustedCertificate) {
   Secure test(measure, "IP:127.0.0.1", /*is_trusted=*/false);
   const PostOutcome outcome = test.post();
   EXPECT_EQ(outcome.kind, Kind::kNotSent);
@@ -106,27 +106,27 @@ TEST(HttpsPoster, SendsNothingToAServerThatNobodyVouchesFor) {
   EXPECT_THAT(outcome.error, HasSubstr("(--xxl-ca names its certificate authority)"));
 }
 
-TEST(HttpsPoster, SendsNothingToAServerWhoseCertificateNamesAnother) {
+TEST(HttpsPoster, SendsNothingToAServerWithAMismatchedCertificate) {
   Secure test(measure, "IP:127.0.0.2,DNS:localhost");
   const PostOutcome outcome = test.post();
   EXPECT_EQ(outcome.kind, Kind::kNotSent);
   EXPECT_THAT(outcome.error, HasSubstr("IP address mismatch"));
 }
 
-TEST(HttpsPoster, KnowsAServerByItsName) {
+TEST(HttpsPoster, VerifiesAServerByHostName) {
   Secure test(measure, "DNS:localhost");
   const std::string port = test.url().substr(test.url().rfind(':'));
   EXPECT_EQ(test.post_to("https://localhost" + port, "{}", seconds{20}).body, "2");
 }
 
-TEST(HttpsPoster, SendsNothingToAServerThatSpeaksNoTls) {
+TEST(HttpsPoster, SendsNothingToAServerWithoutTls) {
   Secure test(measure);
   ScriptedServer plain([](Conversation& conversation) { conversation.answer("hello"); });
   const PostOutcome outcome = test.post_to("https" + plain.url().substr(4), "{}", seconds{20});
   EXPECT_EQ(outcome.kind, Kind::kNotSent) << outcome.error;
 }
 
-TEST(HttpsPoster, SendsNothingToAServerThatDoesNotShakeHands) {
+TEST(HttpsPoster, SendsNothingWhenTheTlsHandshakeTimesOut) {
   Secure test(measure);
   ScriptedServer silent([](Conversation& conversation) { conversation.wait_for_close(); });
   const PostOutcome outcome =
@@ -135,7 +135,7 @@ TEST(HttpsPoster, SendsNothingToAServerThatDoesNotShakeHands) {
   EXPECT_THAT(outcome.error, HasSubstr("no answer in time"));
 }
 
-TEST(HttpsPoster, DoesNotKnowWhatBecameOfARequestWhoseConnectionEnded) {
+TEST(HttpsPoster, OutcomeIsUnknownWhenTheConnectionEnds) {
   for (const bool says_goodbye : {true, false}) {
     Secure test([&](TlsConversation& conversation) {
       conversation.read_request();
@@ -147,7 +147,7 @@ TEST(HttpsPoster, DoesNotKnowWhatBecameOfARequestWhoseConnectionEnded) {
   }
 }
 
-TEST(HttpsPoster, TellsWhoHungUpAndConnectsAgain) {
+TEST(HttpsPoster, ReportsAClosedConnectionAndReconnects) {
   Secure test([](TlsConversation& conversation) {
     if (!conversation.read_request().empty()) conversation.answer("once");
     conversation.close();
@@ -159,7 +159,7 @@ TEST(HttpsPoster, TellsWhoHungUpAndConnectsAgain) {
   EXPECT_EQ(test.server.connections(), 2);
 }
 
-TEST(HttpsPoster, DoesNotStartWithoutTheCertificatesThatItIsGiven) {
+TEST(HttpsPoster, RefusesToStartWithoutItsCaCertificates) {
   SystemClock clock;
   EventLoop loop{clock};
   const auto started = HttpPoster::start({.ca_file = "/nowhere/ca.pem"}, loop, clock);

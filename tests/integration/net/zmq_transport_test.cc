@@ -143,7 +143,7 @@ struct Bundle {
   std::unique_ptr<ClientTransport> client;
 };
 
-TEST(ZmqTransport, CarriesFramesBothWaysBehindTheTokenOfThePort) {
+TEST(ZmqTransport, CarriesFramesBothWaysWithTheTokenOfThePort) {
   Bundle b;
   b.listen(kAnyPort, {});
   b.connect({});
@@ -156,7 +156,7 @@ TEST(ZmqTransport, CarriesFramesBothWaysBehindTheTokenOfThePort) {
   EXPECT_THAT(b.client_side.reasons, ElementsAre());
 }
 
-TEST(ZmqTransport, WritesItsTokenForItsUserOnlyAndTakesItAway) {
+TEST(ZmqTransport, WritesItsTokenForItsUserOnlyAndRemovesIt) {
   Bundle b;
   b.listen(kAnyPort, {});
   const std::string path = b.token_file();
@@ -169,7 +169,7 @@ TEST(ZmqTransport, WritesItsTokenForItsUserOnlyAndTakesItAway) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST(ZmqTransport, DeniesAWrongTokenAndSaysSo) {
+TEST(ZmqTransport, DeniesAWrongTokenAndReportsIt) {
   Bundle b;
   b.listen(kAnyPort, {});
   const std::string wrong = (b.folder.path() / "wrong.token").string();
@@ -184,7 +184,7 @@ TEST(ZmqTransport, DeniesAWrongTokenAndSaysSo) {
   EXPECT_THAT(b.server_side.frames, ElementsAre());
 }
 
-TEST(ZmqTransport, DeniesAClientWithoutATokenAndSaysWhereItLookedForIt) {
+TEST(ZmqTransport, DeniesClientsWithoutATokenAndNamesTheSearchedFolder) {
   Bundle b;
   b.listen(kAnyPort, {});
   const TemporaryFolder others;
@@ -200,7 +200,7 @@ TEST(ZmqTransport, DeniesAClientWithoutATokenAndSaysWhereItLookedForIt) {
   EXPECT_THAT(b.client_side.reasons[0], Not(HasSubstr("is not the job tracker's")));
 }
 
-TEST(ZmqTransport, TellsAStrangerFromAJobTrackerThatDenies) {
+TEST(ZmqTransport, DistinguishesAForeignServerFromADenyingJobTracker) {
   Bundle b;
   const std::string keys = (b.folder.path() / "keys").string();
   ASSERT_TRUE(make_keys(keys).ok());
@@ -219,7 +219,7 @@ TEST(ZmqTransport, TellsAStrangerFromAJobTrackerThatDenies) {
   }
 }
 
-TEST(ZmqTransport, LetsInAClientThatIsGivenTheTokenFile) {
+TEST(ZmqTransport, AcceptsAClientWithTheTokenFile) {
   Bundle b;
   b.listen(kAnyPort, {});
   b.client = connect_zmq(b.loop, b.clock, Environment{}, b.server->endpoint(),
@@ -228,7 +228,7 @@ TEST(ZmqTransport, LetsInAClientThatIsGivenTheTokenFile) {
   EXPECT_TRUE(b.connects());
 }
 
-TEST(TokenFile, TakesTheServicesTokenOnlyWhereTheUserHasNone) {
+TEST(TokenFile, UsesTheServiceTokenOnlyWithoutAUserToken) {
   const TemporaryFolder folder;
   const TemporaryFolder services;
   const std::string own = (folder.path() / "own" / "1.token").string();
@@ -241,7 +241,7 @@ TEST(TokenFile, TakesTheServicesTokenOnlyWhereTheUserHasNone) {
   EXPECT_EQ(find_token(own, of_service).value().token, mine);
 }
 
-TEST(TokenFile, NamesTheServicesTokenThatItMayNotRead) {
+TEST(TokenFile, NamesAServiceTokenThatIsOpenToOthers) {
   const TemporaryFolder folder;
   const TemporaryFolder services;
   const std::string own = (folder.path() / "own" / "1.token").string();
@@ -262,7 +262,7 @@ TEST(ZmqTransport, DeniesAnInsecureClientAtASecureServer) {
   EXPECT_THAT(b.client_side.reasons[0], HasSubstr("access denied"));
 }
 
-TEST(ZmqTransport, LetsEverybodyIntoAnInsecureServer) {
+TEST(ZmqTransport, AcceptsEveryClientAtAnInsecureServer) {
   Bundle b;
   b.listen(kAnyPort, {.insecure = true});
   b.connect({});
@@ -270,7 +270,7 @@ TEST(ZmqTransport, LetsEverybodyIntoAnInsecureServer) {
   EXPECT_FALSE(fs::exists(b.token_file()));
 }
 
-TEST(ZmqTransport, RefusesToListenForOthersWithoutKeys) {
+TEST(ZmqTransport, RefusesNonLocalAddressesWithoutKeys) {
   Bundle b;
   for (const char* endpoint : {"tcp://0.0.0.0:0", "tcp://*:0", "tcp://[::]:0"}) {
     const auto server = listen_zmq(b.loop, b.environment, endpoint, {});
@@ -282,7 +282,7 @@ TEST(ZmqTransport, RefusesToListenForOthersWithoutKeys) {
   EXPECT_THAT(client.error().message, HasSubstr("--keys"));
 }
 
-TEST(ZmqTransport, RefusesATokenFolderThatIsOpenToOthersOrALink) {
+TEST(ZmqTransport, RefusesATokenFolderThatIsOpenOrASymlink) {
   Bundle b;
   const fs::path folder = b.folder.path() / "carillon";
   fs::create_directory(folder);
@@ -315,7 +315,7 @@ TEST(ZmqTransport, RefusesATokenFolderOfAnotherUser) {
   EXPECT_THAT(server.error().message, HasSubstr("belongs to user 65534"));
 }
 
-TEST(ZmqTransport, SaysWhenAnotherListensAtThePort) {
+TEST(ZmqTransport, ReportsAPortThatIsInUse) {
   Bundle b;
   b.listen(kAnyPort, {});
   const auto second = listen_zmq(b.loop, b.environment, b.server->endpoint(), {});
@@ -326,7 +326,7 @@ TEST(ZmqTransport, SaysWhenAnotherListensAtThePort) {
   EXPECT_TRUE(fs::exists(b.token_file())) << "the first one's token stays";
 }
 
-TEST(ZmqTransport, ConnectsWithKeysThatTheServerKnowsOverAnyAddress) {
+TEST(ZmqTransport, ConnectsWithKnownKeysOverAnyAddress) {
   Bundle b;
   const std::string keys = (b.folder.path() / "keys").string();
   ASSERT_TRUE(make_keys(keys).ok());
@@ -338,7 +338,7 @@ TEST(ZmqTransport, ConnectsWithKeysThatTheServerKnowsOverAnyAddress) {
   EXPECT_TRUE(b.eventually([&] { return b.client_side.frames.size() == 1; }));
 }
 
-TEST(ZmqTransport, TellsAClientWithoutATokenOfTheKeysThatTheServerMayHave) {
+TEST(ZmqTransport, SuggestsKeysToAClientWithoutAToken) {
   Bundle b;
   const std::string keys = (b.folder.path() / "keys").string();
   ASSERT_TRUE(make_keys(keys).ok());
@@ -350,7 +350,7 @@ TEST(ZmqTransport, TellsAClientWithoutATokenOfTheKeysThatTheServerMayHave) {
   EXPECT_THAT(b.client_side.reasons[0], Not(HasSubstr("--http")));
 }
 
-TEST(ZmqTransport, DeniesAKeyThatTheServerDoesNotKnow) {
+TEST(ZmqTransport, DeniesAnUnknownKey) {
   Bundle b;
   const fs::path keys = b.folder.path() / "keys";
   ASSERT_TRUE(make_keys(keys.string()).ok());
@@ -361,7 +361,7 @@ TEST(ZmqTransport, DeniesAKeyThatTheServerDoesNotKnow) {
   EXPECT_THAT(b.client_side.reasons[0], HasSubstr("access denied: the job tracker does not know"));
 }
 
-TEST(ZmqTransport, NoticesThatTheServerHasOtherKeys) {
+TEST(ZmqTransport, DetectsAServerWithOtherKeys) {
   Bundle b;
   const fs::path keys = b.folder.path() / "keys";
   const fs::path others = b.folder.path() / "others";
@@ -407,7 +407,7 @@ TEST(ZmqTransport, KeepsEveryFrameOfAFloodInOrder) {
   EXPECT_EQ(out_of_order, 0);
 }
 
-TEST(ZmqTransport, SaysLimitWhenThePeerDoesNotRead) {
+TEST(ZmqTransport, ReportsLimitWhenThePeerDoesNotRead) {
   Bundle b;
   b.listen(kAnyPort, {});
   b.server_side.echo_by = nullptr;
@@ -420,7 +420,7 @@ TEST(ZmqTransport, SaysLimitWhenThePeerDoesNotRead) {
   EXPECT_EQ(answer.error().code, ErrorCode::kLimit);
 }
 
-TEST(ZmqTransport, ConnectsAgainToAServerThatWasRestartedWithAnotherToken) {
+TEST(ZmqTransport, ReconnectsToARestartedServerWithANewToken) {
   Bundle b;
   b.listen(kAnyPort, {});
   const std::string endpoint = b.server->endpoint();
@@ -438,7 +438,7 @@ TEST(ZmqTransport, ConnectsAgainToAServerThatWasRestartedWithAnotherToken) {
   EXPECT_EQ(b.client_side.connects, 2);
 }
 
-TEST(ZmqTransport, WaitsForAServerThatIsNotThereYetAndSaysSoOnce) {
+TEST(ZmqTransport, WaitsForAServerToStartAndReportsThatOnce) {
   Bundle b;
   b.listen(kAnyPort, {});
   const std::string endpoint = b.server->endpoint();
@@ -451,7 +451,7 @@ TEST(ZmqTransport, WaitsForAServerThatIsNotThereYetAndSaysSoOnce) {
   EXPECT_TRUE(b.connects());
 }
 
-TEST(ZmqTransport, TellsAServerThatDoesNotAnswerFromOneThatRefuses) {
+TEST(ZmqTransport, DistinguishesASilentServerFromADenyingOne) {
   Bundle b;
   // Its system takes the connection, and the process does nothing.
   const FrozenServer frozen;
@@ -460,7 +460,7 @@ TEST(ZmqTransport, TellsAServerThatDoesNotAnswerFromOneThatRefuses) {
   EXPECT_THAT(b.client_side.reasons[0], StartsWith("no answer from " + frozen.endpoint()));
 }
 
-TEST(ZmqTransport, SaysThatAPeerIsGone) {
+TEST(ZmqTransport, ReportsThatAPeerIsGone) {
   Bundle b;
   b.listen(kAnyPort, {});
   b.connect({});
@@ -522,7 +522,7 @@ std::string null_greeting() {
          std::string("\4\x29\5READY\x0bSocket-Type\0\0\0\6DEALER\x08Identity\0\0\0\0", 43);
 }
 
-TEST(ZmqTransport, SurvivesBytesThatAreNotItsProtocol) {
+TEST(ZmqTransport, SurvivesBytesOfAnotherProtocol) {
   Bundle b;
   b.listen(kAnyPort, {});
   RawConnection garbage(b.server->endpoint());
@@ -535,7 +535,7 @@ TEST(ZmqTransport, SurvivesBytesThatAreNotItsProtocol) {
   EXPECT_THAT(b.server_side.frames, ElementsAre());
 }
 
-TEST(ZmqTransport, DropsAConnectionThatAnnouncesATooLargeFrame) {
+TEST(ZmqTransport, DropsAConnectionThatAnnouncesAnOversizedFrame) {
   Bundle b;
   b.listen(kAnyPort, {.insecure = true});
   RawConnection raw(b.server->endpoint());
@@ -549,7 +549,7 @@ TEST(ZmqTransport, DropsAConnectionThatAnnouncesATooLargeFrame) {
   EXPECT_TRUE(b.connects());
 }
 
-TEST(ZmqTransport, DropsAMessageOfSeveralParts) {
+TEST(ZmqTransport, DropsAMultipartMessage) {
   Bundle b;
   b.listen(kAnyPort, {.insecure = true});
   RawConnection raw(b.server->endpoint());

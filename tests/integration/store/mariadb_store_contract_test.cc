@@ -10,7 +10,7 @@ const MakeStoreDatabase kMariadb{MariadbTestDatabase::make};
 INSTANTIATE_TEST_SUITE_P(Mariadb, StoreContract, ::testing::Values(kMariadb));
 INSTANTIATE_TEST_SUITE_P(Mariadb, StoreReads, ::testing::Values(kMariadb));
 
-TEST(StoreComparison, MariadbDoesWhatMemoryDoes) {
+TEST(StoreComparison, MariadbBehavesLikeTheMemoryStore) {
   const auto server = testing::shared_mariadb();
   if (!server.ok() && testing::may_skip()) GTEST_SKIP() << server.error().message;
   compare_stores(kMariadb, Sharing::kSeveral, 20261121, operations_to_compare(20'000));

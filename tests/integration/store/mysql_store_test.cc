@@ -57,13 +57,14 @@ class MysqlStoreTest : public ::testing::Test {
   // As often as it was let, for a minute of looks.
   int looks_max_ = 600;
   std::vector<std::string> others_{};
-  StandBy stand_by_{.on_other = [this](const SessionBeat& other) { others_.push_back(other.name); },
-                    .on_quiet = [](const std::vector<SessionBeat>&) {},
-                    .wait =
-                        [this, looks = 0](Duration longest) mutable {
-                          std::this_thread::sleep_for(longest);
-                          return ++looks < looks_max_;
-                        }};
+  StandBy stand_by_{
+      .on_other = [this](const SessionHeartbeat& other) { others_.push_back(other.name); },
+      .on_quiet = [](const std::vector<SessionHeartbeat>&) {},
+      .wait =
+          [this, looks = 0](Duration longest) mutable {
+            std::this_thread::sleep_for(longest);
+            return ++looks < looks_max_;
+          }};
   testing::MariadbServer* server_ = nullptr;
   std::string url_{};
   SystemClock clock_{};
@@ -71,7 +72,7 @@ class MysqlStoreTest : public ::testing::Test {
   std::int64_t session_ = 0;
 };
 
-TEST_F(MysqlStoreTest, SaysOnceThatItIsNewAndHidesThePassword) {
+TEST_F(MysqlStoreTest, ReportsANewDatabaseOnceAndHidesThePassword) {
   {
     const auto first = open(url_);
     ASSERT_TRUE(first.ok()) << first.error().message;
@@ -83,14 +84,14 @@ TEST_F(MysqlStoreTest, SaysOnceThatItIsNewAndHidesThePassword) {
   EXPECT_FALSE(second.value().newly_made);
 }
 
-TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
+TEST_F(MysqlStoreTest, DoesNotWaitForASessionThatEndedCleanly) {
   ASSERT_TRUE(open(url_).ok());
   const auto start = clock_.steady_now();
   ASSERT_TRUE(open(url_).ok());
   EXPECT_LT(clock_.steady_now() - start, std::chrono::seconds{1});
 }
 
-TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
+TEST_F(MysqlStoreTest, StandsByWithoutMigratingWhileAnotherJobTrackerWorks) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
   run("DELETE FROM lts_schema WHERE version = 20");
@@ -118,7 +119,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
   EXPECT_EQ(version, 19);
 }
 
-TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
+TEST_F(MysqlStoreTest, FencesASilentSession) {
   auto dead = open(url_);
   ASSERT_TRUE(dead.ok()) << dead.error().message;
 
@@ -134,12 +135,12 @@ Partitions owned_by(Store& store) {
   return std::get<StartAnswer>(store.read(ReadStart{}).value()).owned;
 }
 
-TEST_F(MysqlStoreTest, WorksBesideOneThatBeatsThoughItCommitsNothing) {
+TEST_F(MysqlStoreTest, WorksBesideAJobTrackerThatHeartbeatsWithoutCommitting) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
-    const auto beat = MysqlBeat::open(url_, SessionId{1}).value();
+    const auto beat = MysqlHeartbeat::open(url_, SessionId{1}).value();
     while (!stop) {
       EXPECT_TRUE(beat->run_once(true).ok());
       std::this_thread::sleep_for(std::chrono::milliseconds{100});
@@ -151,7 +152,7 @@ TEST_F(MysqlStoreTest, WorksBesideOneThatBeatsThoughItCommitsNothing) {
   beating.join();
 
   ASSERT_TRUE(second.ok()) << second.error().message;
-  const auto view = MysqlBeat::open(url_, SessionId{2}).value()->look(clock_, GroupId{});
+  const auto view = MysqlHeartbeat::open(url_, SessionId{2}).value()->look(clock_, GroupId{});
   ASSERT_TRUE(view.ok()) << view.error().message;
   ASSERT_EQ(view.value().trackers.size(), 2U);
   EXPECT_TRUE(view.value().trackers.front().yields);
@@ -162,7 +163,7 @@ TEST_F(MysqlStoreTest, WorksBesideOneThatBeatsThoughItCommitsNothing) {
   EXPECT_TRUE(std::holds_alternative<Committed>(second.value().store->commit({.number = 1})));
 }
 
-TEST_F(MysqlStoreTest, ASessionTakesThePlaceOfAnotherOfItsProcess) {
+TEST_F(MysqlStoreTest, SessionReplacesThePreviousSessionOfItsProcess) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
   ASSERT_TRUE(std::holds_alternative<Committed>(
@@ -183,7 +184,7 @@ TEST_F(MysqlStoreTest, ASessionTakesThePlaceOfAnotherOfItsProcess) {
   ASSERT_TRUE(next.ok()) << next.error().message;
   EXPECT_EQ(owned_by(*next.value().store), half);
   EXPECT_TRUE(std::get<RolledBack>(first.value().store->commit({.number = 2})).fenced);
-  const auto view = MysqlBeat::open(url_, SessionId{50}).value()->look(clock_, GroupId{});
+  const auto view = MysqlHeartbeat::open(url_, SessionId{50}).value()->look(clock_, GroupId{});
   ASSERT_TRUE(view.ok()) << view.error().message;
   ASSERT_EQ(view.value().trackers.size(), 1U);
   EXPECT_EQ(view.value().trackers.front().address, "tcp://next:1");
@@ -201,7 +202,7 @@ TEST_F(MysqlStoreTest, ASessionTakesThePlaceOfAnotherOfItsProcess) {
   EXPECT_EQ(outrun.error().code, ErrorCode::kDenied);
 }
 
-TEST_F(MysqlStoreTest, SeveralMakeGroupsAtTheSameTime) {
+TEST_F(MysqlStoreTest, SeveralSessionsCreateGroupsConcurrently) {
   auto first = open(url_);
   auto second = open(url_);  // It fences the first, but a group is made outside of commits.
   ASSERT_TRUE(first.ok() && second.ok());
@@ -224,9 +225,9 @@ TEST_F(MysqlStoreTest, SeveralMakeGroupsAtTheSameTime) {
   EXPECT_EQ(names.size(), 30U);
 }
 
-TEST_F(MysqlStoreTest, FencesOneThatStandsStillInsideATransaction) {
+TEST_F(MysqlStoreTest, FencesASessionStalledInsideATransaction) {
   ASSERT_TRUE(open(url_).ok());
-  // As a session's lane would be, if it had been stopped there.
+  // As a session's connection would be, if it had been stopped there.
   run("UPDATE lts_tracker SET ended = 0, session_id = 77");
   const auto frozen = connect();
   ASSERT_TRUE(mark_connection(*frozen, {.session = SessionId{77}}).ok());
@@ -281,7 +282,7 @@ class MysqlAnswersTest : public MysqlStoreTest {
   std::unique_ptr<sql::Connection> other_{};
 };
 
-TEST_F(MysqlAnswersTest, AreThoseOfWhoIsAboutToStoreOne) {
+TEST_F(MysqlAnswersTest, ResendGetsTheAnswerThatAnotherJobTrackerIsStoring) {
   for (const std::int64_t sequence : {1, 17}) {
     the_other_answers(sequence);
     const RequestOutcome outcome =
@@ -294,7 +295,7 @@ TEST_F(MysqlAnswersTest, AreThoseOfWhoIsAboutToStoreOne) {
   }
 }
 
-TEST_F(MysqlAnswersTest, AreThoseOfWhoStoresOneAfterItWasLookedUpHere) {
+TEST_F(MysqlAnswersTest, ResendGetsTheAnswerThatAnotherJobTrackerStoredMeanwhile) {
   the_other("INSERT INTO lts_inbox (inbox_id, group_id, task_id) VALUES (9, 1, 'in the way')");
   const RequestOutcome outcome = answered_beside(
       {.number = 1,
@@ -306,7 +307,7 @@ TEST_F(MysqlAnswersTest, AreThoseOfWhoStoresOneAfterItWasLookedUpHere) {
 }
 
 // One that hangs holds up nobody whose clients are others.
-TEST_F(MysqlAnswersTest, OfOtherClientsAreStoredBesideOneWhoHangs) {
+TEST_F(MysqlAnswersTest, AreStoredWhileAJobTrackerOfOtherClientsHangs) {
   constexpr std::int64_t kRequests = 16;
   Batch before{.number = 1};
   for (std::int64_t client = 1; client <= 4; ++client) {
@@ -327,7 +328,7 @@ TEST_F(MysqlAnswersTest, OfOtherClientsAreStoredBesideOneWhoHangs) {
   EXPECT_EQ(back, nullptr) << back->error.message;
 }
 
-TEST_F(MysqlAnswersTest, IsNotPurgedWithTheOldOneThatItTakesThePlaceOf) {
+TEST_F(MysqlAnswersTest, PurgeKeepsANewAnswerThatReplacesAnOldOne) {
   the_other_answers(1);
   ASSERT_TRUE(other_->commit().ok());
   ASSERT_TRUE(other_->begin().ok());
@@ -349,13 +350,13 @@ TEST_F(MysqlAnswersTest, IsNotPurgedWithTheOldOneThatItTakesThePlaceOf) {
   EXPECT_TRUE(std::get<Committed>(resent).requests.at(0).answered_before);
 }
 
-TEST_F(MysqlStoreTest, FencesNobodyWhoIsNotAsHeWasWatched) {
+TEST_F(MysqlStoreTest, FencesNoSessionThatHeartbeatsSinceItWasWatched) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
   const StoreSession another{.session = SessionId{99}, .name = "another"};
   const auto watcher = connect();
-  const auto watched = read_beats(*watcher, another).value();
-  ASSERT_EQ(watched.size(), 2U);  // its lane and its beat
+  const auto watched = read_heartbeats(*watcher, another).value();
+  ASSERT_EQ(watched.size(), 2U);  // its connection and its beat
   ASSERT_TRUE(std::holds_alternative<Committed>(first.value().store->commit({.number = 1})));
 
   const auto begun = begin_session(*watcher, another, kNow, {.silent = watched});
@@ -364,7 +365,7 @@ TEST_F(MysqlStoreTest, FencesNobodyWhoIsNotAsHeWasWatched) {
   EXPECT_EQ(begun.error().code, ErrorCode::kConflict);
   EXPECT_TRUE(std::holds_alternative<Committed>(first.value().store->commit({.number = 2})));
   EXPECT_TRUE(
-      begin_session(*watcher, another, kNow, {.silent = read_beats(*watcher, another).value()})
+      begin_session(*watcher, another, kNow, {.silent = read_heartbeats(*watcher, another).value()})
           .ok());
   EXPECT_TRUE(std::get<RolledBack>(first.value().store->commit({.number = 3})).fenced);
 }
@@ -398,7 +399,7 @@ class MysqlBeginningTest : public MysqlStoreTest {
   Result<OpenedStore> before_ = Error{};
 };
 
-TEST_F(MysqlBeginningTest, GoesOnWithWhatIsStoredThoughNobodyHeardOfIt) {
+TEST_F(MysqlBeginningTest, ContinuesASessionWhoseCommitAnswerWasLost) {
   proxy_->cut_when(std::string{'\3'} + "COMMIT", testing::TcpProxy::When::kAfterAnswer);
   const auto unknown = begin_next();
   ASSERT_FALSE(unknown.ok());
@@ -407,7 +408,7 @@ TEST_F(MysqlBeginningTest, GoesOnWithWhatIsStoredThoughNobodyHeardOfIt) {
   check(next);
 }
 
-TEST_F(MysqlBeginningTest, BeginsAgainWhatNeverArrived) {
+TEST_F(MysqlBeginningTest, RepeatsASessionStartWhoseCommitNeverArrived) {
   proxy_->cut_when(std::string{'\3'} + "COMMIT", testing::TcpProxy::When::kBeforeForwarding);
   const auto unknown = begin_next();
   ASSERT_FALSE(unknown.ok());
@@ -416,18 +417,18 @@ TEST_F(MysqlBeginningTest, BeginsAgainWhatNeverArrived) {
   check(next);
 }
 
-TEST_F(MysqlBeginningTest, IsOverWithItsCommit) {
+TEST_F(MysqlBeginningTest, IsCompleteOnceCommitted) {
   proxy_->cut_when("wait_timeout = DEFAULT", testing::TcpProxy::When::kBeforeForwarding);
   auto next = begin_next();
   ASSERT_TRUE(next.ok()) << next.error().message;
-  // The lane connects again when it finds out.
+  // The connection connects again when it finds out.
   (void)next.value().store->commit({.number = 1});
   auto again = next.value().store->commit({.number = 1});
   EXPECT_TRUE(std::holds_alternative<Committed>(again));
   EXPECT_EQ(proxy_->cuts(), 1);
 }
 
-TEST_F(MysqlBeginningTest, WaitsForTheEndOfOneThatIsStillUnderWay) {
+TEST_F(MysqlBeginningTest, WaitsForAnEarlierSessionStartStillInProgress) {
   // What the server does when it got the COMMIT of a connection that is gone.
   const auto lost = connect();
   const StoreSession session{.session = SessionId{99}, .name = "next"};
@@ -444,7 +445,7 @@ TEST_F(MysqlBeginningTest, WaitsForTheEndOfOneThatIsStillUnderWay) {
 
   const auto start =
       begin_session(*connect(), session, kNow,
-                    {.silent = std::vector<SessionBeat>{}, .before = SessionId{session_}});
+                    {.silent = std::vector<SessionHeartbeat>{}, .before = SessionId{session_}});
   late.join();
 
   ASSERT_TRUE(start.ok()) << start.error().message;
@@ -452,7 +453,7 @@ TEST_F(MysqlBeginningTest, WaitsForTheEndOfOneThatIsStillUnderWay) {
   EXPECT_EQ(start.value().epochs.at(0), 2);
 }
 
-TEST_F(MysqlStoreTest, TellsTheTimeOfTheServer) {
+TEST_F(MysqlStoreTest, ReadsTheClockOfTheServer) {
   auto opened = open(url_);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
 
@@ -467,7 +468,7 @@ TEST_F(MysqlStoreTest, TellsTheTimeOfTheServer) {
   EXPECT_LE(std::chrono::abs(difference), clock.took + std::chrono::milliseconds{20});
 }
 
-TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
+TEST_F(MysqlStoreTest, RefusesAWrongPasswordDatabaseOrUrl) {
   const auto wrong = sql::parse_mysql_url(url_).value();
   const auto server = "@127.0.0.1:" + std::to_string(wrong.hosts.front().port);
   EXPECT_EQ(refused("mysql://" + wrong.user + ":nonsense" + server + "/opening").code,
@@ -479,7 +480,7 @@ TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
   EXPECT_EQ(refused("mysql://a:b@127.0.0.1:1/x").code, ErrorCode::kUnavailable);
 }
 
-TEST_F(MysqlStoreTest, RefusesAServerThatTakesNoLargeJob) {
+TEST_F(MysqlStoreTest, RefusesAServerWithATooSmallPacketLimit) {
   run("SET GLOBAL max_allowed_packet = 1048576");
   EXPECT_THAT(refused(url_).message,
               ::testing::HasSubstr("max_allowed_packet is 1048576, must be at least 4194304"));
@@ -487,7 +488,7 @@ TEST_F(MysqlStoreTest, RefusesAServerThatTakesNoLargeJob) {
   EXPECT_TRUE(open(url_).ok());
 }
 
-TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
+TEST_F(MysqlStoreTest, RefusesANewerSchemaWithoutChangingIt) {
   ASSERT_TRUE(open(url_).ok());
   run("INSERT INTO lts_schema VALUES (21, 0)");
 
@@ -497,7 +498,7 @@ TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   EXPECT_THAT(error.message, HasSubstr("has schema 21, this program knows up to 20"));
 }
 
-TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
+TEST_F(MysqlStoreTest, RefusesAnLtsDatabaseWithoutChangingIt) {
   run("CREATE TABLE lts_cron_job_queue (id INT)");
   run("CREATE TABLE lts_node_group_store (id INT)");
 
@@ -515,7 +516,7 @@ TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
   EXPECT_EQ(tables, 2);
 }
 
-TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
+TEST_F(MysqlStoreTest, CompletesAnInterruptedMigration) {
   ASSERT_TRUE(open(url_).ok());
   // As after a crash in the middle of the script: some tables, no record.
   run("DELETE FROM lts_schema");
@@ -528,7 +529,7 @@ TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
   EXPECT_TRUE(opened.value().store->read(ListHistory{.limit = 1}).ok());
 }
 
-TEST_F(MysqlStoreTest, GoesOnWhenAnotherJobTrackerRecordedAMigrationFirst) {
+TEST_F(MysqlStoreTest, AcceptsAMigrationThatAnotherJobTrackerRecordedFirst) {
   ASSERT_TRUE(open(url_).ok());
   const auto late = connect();
 
@@ -552,7 +553,7 @@ TEST_F(MysqlStoreTest, RefusesASecondSessionWithTheSameNumber) {
   EXPECT_THAT(second.error().message, HasSubstr("Duplicate entry"));
 }
 
-TEST_F(MysqlStoreTest, OpensAtTheNextHostWithinTwoSecondsWhenOneIsSilent) {
+TEST_F(MysqlStoreTest, SkipsASilentHostWithinTwoSeconds) {
   const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   auto address = testing::loopback(0);
   socklen_t size = sizeof(address);
@@ -575,7 +576,7 @@ TEST_F(MysqlStoreTest, OpensAtTheNextHostWithinTwoSecondsWhenOneIsSilent) {
   ::close(silent);
 }
 
-TEST_F(MysqlStoreTest, BringsTheTablesOfGroupsUpToDate) {
+TEST_F(MysqlStoreTest, MigratesTheTablesOfGroups) {
   WaitingJob job{.id = JobId{1}, .attempt = 1, .failures = 1};
   {
     auto opened = open(url_);
@@ -602,7 +603,7 @@ TEST_F(MysqlStoreTest, BringsTheTablesOfGroupsUpToDate) {
   EXPECT_EQ(std::get<CountAnswer>(store.read(CountWaiting{}).value()).groups.front().waiting, 1);
 }
 
-TEST_F(MysqlStoreTest, SurvivesAServerThatGoesAwayAndComesBack) {
+TEST_F(MysqlStoreTest, SurvivesAServerRestart) {
   auto opened = open(url_);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   Store& store = *opened.value().store;
@@ -630,7 +631,7 @@ TEST_F(MysqlStoreTest, SurvivesAServerThatGoesAwayAndComesBack) {
   ASSERT_EQ(jobs.size(), 2U);
 }
 
-TEST_F(MysqlStoreTest, WaitsForATransactionThatIsStillAliveBeforeItSettles) {
+TEST_F(MysqlStoreTest, WaitsForALiveTransactionBeforeSettling) {
   auto opened = open(url_);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   const auto other = connect();
@@ -648,7 +649,7 @@ TEST_F(MysqlStoreTest, WaitsForATransactionThatIsStillAliveBeforeItSettles) {
   EXPECT_TRUE(settled.value());
 }
 
-TEST_F(MysqlStoreTest, SkipsAlongPrioritiesAndIndexes) {
+TEST_F(MysqlStoreTest, ReadsTheQueueThroughIndexesWithoutSorting) {
   auto opened = open(url_);
   Store& store = *opened.value().store;
   const GroupId group = std::get<GroupAnswer>(store.read(MakeGroup{"default"}).value()).group.id;

@@ -41,7 +41,7 @@ struct CommandBundle : WorkerBundle {
   }
 };
 
-TEST(Command, GetsItsArgumentsAsTheyAre) {
+TEST(Command, ReceivesItsArgumentsUnchanged) {
   CommandBundle b;
   const auto result = b.run(CommandBundle::command({"printf", "%s|", "a b", "$HOME", "*", ""}));
   EXPECT_EQ(result.outcome, RunOutcome::kSucceeded);
@@ -61,7 +61,7 @@ class StoppedClock final : public Clock {
   const pid_t worker_ = ::getpid();
 };
 
-TEST(Command, DoesNotBeginWhenItsLeaseHasEndedWhileItWasMade) {
+TEST(Command, DoesNotStartAfterItsLeaseEnded) {
   const StoppedClock clock;
   const Environment environment;
   const Handlers handlers;
@@ -83,14 +83,14 @@ TEST(Command, DoesNotBeginWhenItsLeaseHasEndedWhileItWasMade) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("begun")));
 }
 
-TEST(Command, KeepsStdoutAndStderrApart) {
+TEST(Command, KeepsStdoutAndStderrSeparate) {
   CommandBundle b;
   (void)b.run(CommandBundle::shell("echo out; echo err >&2"));
   EXPECT_EQ(b.output_of(wire::Stream::kStdout), "out\n");
   EXPECT_EQ(b.output_of(wire::Stream::kStderr), "err\n");
 }
 
-TEST(Command, FailsByItsExitStatusAndQuotesItsLastWordsOfStderr) {
+TEST(Command, FailureReportsExitStatusAndLastStderrLine) {
   CommandBundle b;
   const auto result = b.run(CommandBundle::shell("echo one >&2; echo 'disk full' >&2; exit 3"));
   EXPECT_EQ(result.outcome, RunOutcome::kException);
@@ -98,7 +98,7 @@ TEST(Command, FailsByItsExitStatusAndQuotesItsLastWordsOfStderr) {
   EXPECT_EQ(result.message, "exit status 3: disk full");
 }
 
-TEST(Command, AsksForALaterRunWithStatus75) {
+TEST(Command, RunsLaterAfterExitStatus75) {
   CommandBundle b;
   JobSpec spec = CommandBundle::shell("exit 75");
   spec.retries.base = seconds{17};
@@ -107,12 +107,12 @@ TEST(Command, AsksForALaterRunWithStatus75) {
   EXPECT_EQ(result.later, seconds{17});
 }
 
-TEST(Command, FailsForGoodWithStatus76) {
+TEST(Command, FailsPermanentlyAfterExitStatus76) {
   CommandBundle b;
   EXPECT_EQ(b.run(CommandBundle::shell("exit 76")).outcome, RunOutcome::kFailed);
 }
 
-TEST(Command, NamesTheSignalThatKilledIt) {
+TEST(Command, ReportsTheSignalThatKilledIt) {
   CommandBundle b;
   const auto result = b.run(CommandBundle::shell("kill -9 $$"));
   EXPECT_EQ(result.outcome, RunOutcome::kException);
@@ -120,7 +120,7 @@ TEST(Command, NamesTheSignalThatKilledIt) {
   EXPECT_EQ(result.exit_code, 137);
 }
 
-TEST(Command, IsRunLaterWhileItsWorkerHasNoFilesLeft) {
+TEST(Command, RunsLaterWhenItsWorkerHasNoFileDescriptorsLeft) {
   CommandBundle b;
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -137,7 +137,7 @@ TEST(Command, IsRunLaterWhileItsWorkerHasNoFilesLeft) {
   EXPECT_EQ(b.run(CommandBundle::command({"true"})).outcome, RunOutcome::kSucceeded);
 }
 
-TEST(Command, SaysThatAProgramIsMissing) {
+TEST(Command, ReportsAMissingProgram) {
   CommandBundle b;
   const auto result = b.run(CommandBundle::command({"no-such-program-here"}));
   EXPECT_EQ(result.outcome, RunOutcome::kException);
@@ -147,14 +147,14 @@ TEST(Command, SaysThatAProgramIsMissing) {
             "this worker, and in its PATH?)");
 }
 
-TEST(Command, SaysThatAFileIsNotExecutable) {
+TEST(Command, ReportsAFileThatIsNotExecutable) {
   CommandBundle b;
   const auto result = b.run(CommandBundle::command({"/etc/passwd"}));
   EXPECT_EQ(result.exit_code, 126);
   EXPECT_THAT(result.message, HasSubstr("Permission denied"));
 }
 
-TEST(Command, SaysThatItsParamsAreTooLongForTheSystem) {
+TEST(Command, ReportsParamsThatAreTooLong) {
   CommandBundle b;
   JobSpec spec = CommandBundle::command({"true"});
   spec.params["x"] = std::string(200'000, 'x');
@@ -163,7 +163,7 @@ TEST(Command, SaysThatItsParamsAreTooLongForTheSystem) {
   EXPECT_THAT(result.message, HasSubstr("too long"));
 }
 
-TEST(Command, FindsTheJobInItsEnvironment) {
+TEST(Command, ReceivesTheJobInItsEnvironment) {
   CommandBundle b;
   JobSpec spec = CommandBundle::shell(
       "echo \"$CARILLON_TASK_ID/$CARILLON_JOB_ID/$CARILLON_ATTEMPT/$CARILLON_GROUP/"
@@ -173,7 +173,7 @@ TEST(Command, FindsTheJobInItsEnvironment) {
   EXPECT_EQ(b.output(), "t1/1/1/default/host-1/ann/1970-01-01T00:00:00.000Z\n");
 }
 
-TEST(Command, StartsWithPlainSignalsAndNoDescriptorsOfTheWorker) {
+TEST(Command, StartsWithDefaultSignalsAndNoInheritedDescriptors) {
   CommandBundle b;
   (void)b.run(
       CommandBundle::shell("grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd | wc -l"));
@@ -181,7 +181,7 @@ TEST(Command, StartsWithPlainSignalsAndNoDescriptorsOfTheWorker) {
   EXPECT_EQ(b.output(), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n4\n");
 }
 
-TEST(Command, GetsAMebibyteOfPayload) {
+TEST(Command, ReceivesAPayloadOfAMebibyte) {
   CommandBundle b;
   JobSpec spec = CommandBundle::command({"sha256sum"});
   spec.payload = std::string(1024 * 1024, 'a');
@@ -190,7 +190,7 @@ TEST(Command, GetsAMebibyteOfPayload) {
               StartsWith("9bc1b2a288b26af7257a36277ae3816a7d4f16e89c1e7e77d0a5c48bad62b360"));
 }
 
-TEST(Command, MayWriteItsWholePayloadBack) {
+TEST(Command, MayEchoItsWholePayload) {
   CommandBundle b;
   JobSpec spec = CommandBundle::command({"cat"});
   SeededRandom random(1);
@@ -199,20 +199,20 @@ TEST(Command, MayWriteItsWholePayloadBack) {
   EXPECT_TRUE(b.output() == spec.payload) << "every byte, whatever it is";
 }
 
-TEST(Command, NeedNotReadItsPayload) {
+TEST(Command, MayIgnoreItsPayload) {
   CommandBundle b;
   JobSpec spec = CommandBundle::command({"true"});
   spec.payload = std::string(1024 * 1024, 'a');
   EXPECT_EQ(b.run(spec).outcome, RunOutcome::kSucceeded);
 }
 
-TEST(Command, ReadsNothingWhereThereIsNoPayload) {
+TEST(Command, ReadsEmptyStdinWithoutAPayload) {
   CommandBundle b;
   (void)b.run(CommandBundle::command({"wc", "-c"}));
   EXPECT_EQ(b.output(), "0\n");
 }
 
-TEST(Command, GoesOnWhenItsOutputIsCut) {
+TEST(Command, ContinuesWhenItsOutputIsTruncated) {
   CommandBundle b;
   const auto result =
       b.run(CommandBundle::shell("head -c 5000000 /dev/zero; echo err >&2; exit 5"));
@@ -221,7 +221,7 @@ TEST(Command, GoesOnWhenItsOutputIsCut) {
   EXPECT_THAT(b.output_of(wire::Stream::kLog), HasSubstr("cut after 1 MiB"));
 }
 
-TEST(Command, IsSeenWritingWhileItRuns) {
+TEST(Command, StreamsItsOutputWhileItRuns) {
   CommandBundle b;
   b.start_run(CommandBundle::shell("echo halfway; exec sleep 60"), "halfway");
   EXPECT_EQ(b.tracker().result_of(b.last_job), nullptr);
@@ -230,7 +230,7 @@ TEST(Command, IsSeenWritingWhileItRuns) {
 // Its own process and one that it started, both asleep; it tells the other's number.
 JobSpec family() { return WorkerBundle::shell("sleep 300 & echo $!; wait"); }
 
-TEST(Command, EndsWithItsWholeFamilyWhenItsTimeIsOver) {
+TEST(Command, TimeoutKillsItsWholeProcessGroup) {
   CommandBundle b;
   JobSpec spec = family();
   spec.timeout = milliseconds{200};
@@ -241,7 +241,7 @@ TEST(Command, EndsWithItsWholeFamilyWhenItsTimeIsOver) {
   EXPECT_TRUE(b.until([&] { return !is_alive(std::stoi(b.output())); }));
 }
 
-TEST(Command, EndsWithItsWholeFamilyWhenItIsKilled) {
+TEST(Command, KillEndsItsWholeProcessGroup) {
   CommandBundle b;
   b.start_run(family(), "\n");
   const pid_t child = std::stoi(b.output());
@@ -252,7 +252,7 @@ TEST(Command, EndsWithItsWholeFamilyWhenItIsKilled) {
   EXPECT_TRUE(b.until([&] { return !is_alive(child); }));
 }
 
-TEST(Command, IsKilledAfterAGraceWhenItDoesNotListen) {
+TEST(Command, IsKilledAfterTheGracePeriodWhenItIgnoresSigterm) {
   CommandBundle b(CommandBundle::Options{.kill_grace = milliseconds{200}});
   b.start_run(CommandBundle::shell("trap 'echo heard' TERM; echo up; while :; do sleep 0.05; done"),
               "up");
@@ -274,7 +274,7 @@ TEST(Command, IsKilledWithoutGraceWhenTheWorkerStopsAtOnce) {
   EXPECT_EQ(b.tracker().result_of(b.last_job)->outcome, RunOutcome::kLater);
 }
 
-TEST(Command, EndsWhenItsProgramEndsAndKillsItsLeftovers) {
+TEST(Command, EndsWithItsProgramAndKillsLeftoverProcesses) {
   CommandBundle b(CommandBundle::Options{.kill_leftovers = true});
   const SteadyTime begin = b.clock.steady_now();
   const auto result = b.run(CommandBundle::shell("sleep 300 & echo $!"));
@@ -283,14 +283,14 @@ TEST(Command, EndsWhenItsProgramEndsAndKillsItsLeftovers) {
   EXPECT_TRUE(b.until([&] { return !is_alive(std::stoi(b.output())); }));
 }
 
-TEST(Command, StillGetsTheOutputThatWasWrittenJustBeforeTheEnd) {
+TEST(Command, KeepsOutputWrittenJustBeforeTheEnd) {
   CommandBundle b(CommandBundle::Options{.kill_leftovers = true});
   (void)b.run(CommandBundle::shell("sleep 300 & head -c 200000 /dev/zero | tr '\\0' x; echo end"));
   EXPECT_EQ(b.output().size(), 200'004U);
   EXPECT_THAT(b.output(), EndsWith("end\n"));
 }
 
-TEST(Command, RunsManyAtATime) {
+TEST(Command, RunsManyCommandsConcurrently) {
   CommandBundle b(CommandBundle::Options{.threads = 8});
   for (int job = 1; job <= 100; ++job) {
     b.tracker().submit(job, CommandBundle::shell("echo " + std::to_string(job)));

@@ -69,7 +69,7 @@ bool dies(pid_t pid) {
   return true;
 }
 
-TEST(GroupGuard, KillsTheGroupsOfAWorkerThatWasKilled) {
+TEST(GroupGuard, KillsTheProcessGroupsOfAKilledWorker) {
   Worker worker;
   EXPECT_TRUE(is_alive(worker.groups[0]));
   ::kill(worker.process, SIGKILL);
@@ -77,7 +77,7 @@ TEST(GroupGuard, KillsTheGroupsOfAWorkerThatWasKilled) {
   EXPECT_TRUE(is_alive(worker.groups[1])) << "that one was taken from it";
 }
 
-TEST(GroupGuard, LeavesAFinishedGroupAloneWhenItsOwnerEnds) {
+TEST(GroupGuard, LeavesAFinishedProcessGroupAlone) {
   const pid_t group = start_group();
   {
     GroupGuard guard;

@@ -190,7 +190,7 @@ struct ProgramBundle {
   }
 };
 
-TEST(TasktrackerProgram, SaysOneLineWhenItIsReadyAndLeavesInGoodOrder) {
+TEST(TasktrackerProgram, PrintsOneReadyLineAndStopsCleanly) {
   ProgramBundle b;
   Program program = b.start({"--label", "zone=a", "--allow", "handler,shell"});
   const std::string ready =
@@ -232,7 +232,7 @@ TEST(TasktrackerProgram, StopsAtOnceAfterTheSecondSignal) {
   EXPECT_EQ(b.server.result->outcome, wire::RunOutcome::kLater);
 }
 
-TEST(TasktrackerProgram, TakesTheFamiliesOfItsRunsWithItWhenItIsKilled) {
+TEST(TasktrackerProgram, ProcessGroupsOfItsRunsDieWithIt) {
   ProgramBundle b;
   b.server.submit("sleep 300 & echo $!; wait");
   Program program = b.start();
@@ -243,7 +243,7 @@ TEST(TasktrackerProgram, TakesTheFamiliesOfItsRunsWithItWhenItIsKilled) {
   EXPECT_TRUE(b.server.until([&] { return !is_alive(grandchild); }));
 }
 
-TEST(TasktrackerProgram, SaysOnceThatThereIsNoTrackerAndStopsWithoutOne) {
+TEST(TasktrackerProgram, ReportsAMissingJobTrackerOnceAndStillStops) {
   const testing::TempFolder folder;
   SystemClock clock;
   EventLoop loop(clock);
@@ -262,7 +262,7 @@ TEST(TasktrackerProgram, SaysOnceThatThereIsNoTrackerAndStopsWithoutOne) {
   EXPECT_EQ(program.out(), "");
 }
 
-TEST(TasktrackerProgram, SaysWhatToDoWhenItIsNotLetIn) {
+TEST(TasktrackerProgram, ExplainsWhatToDoWhenAccessIsDenied) {
   ProgramBundle b;
   const testing::TempFolder other;  // where there is no token
   Program program({"--tracker", b.server.endpoint()}, other.path().string());
@@ -274,7 +274,7 @@ TEST(TasktrackerProgram, SaysWhatToDoWhenItIsNotLetIn) {
 
 class Usage : public ::testing::TestWithParam<std::pair<std::vector<std::string>, std::string>> {};
 
-TEST_P(Usage, IsRefusedWithStatusTwoAndTheReason) {
+TEST_P(Usage, ErrorExitsWithStatusTwoAndTheReason) {
   const testing::TempFolder folder;
   SystemClock clock;
   EventLoop loop(clock);

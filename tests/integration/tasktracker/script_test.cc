@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Language{"perl", "print \"$ENV{CARILLON_PARAM_WHO} \", <STDIN>, \"\\n\"; exit 76;\n"}),
     [](const auto& test) { return std::string{test.param.name}; });
 
-TEST(ScriptRun, NamesTheInterpreterThatIsMissing) {
+TEST(ScriptRun, NamesTheMissingInterpreter) {
   const Folder empty;
   WorkerBundle b(
       WorkerBundle::Options{.environment = Environment{{{"PATH", empty.path.string()}}}});
@@ -79,7 +79,7 @@ TEST(ScriptRun, NamesTheInterpreterThatIsMissing) {
             "(install it, or give the job to a group with this interpreter)");
 }
 
-TEST(ScriptRun, TakesPythonForPython2OnlyIfItIsOne) {
+TEST(ScriptRun, UsesPythonAsPython2OnlyIfItsVersionMatches) {
   const Folder folder;
   const std::string python = folder.path / "python";
   const Environment environment{{{"PATH", folder.path.string()}}};
@@ -100,7 +100,7 @@ TEST(ScriptRun, TakesPythonForPython2OnlyIfItIsOne) {
   EXPECT_THAT(python2.value().command, ElementsAre(python));
 }
 
-TEST(ScriptRun, NamesTheLanguagesThatAreKnown) {
+TEST(ScriptRun, NamesTheKnownLanguages) {
   WorkerBundle b;
   b.start();
   const auto result = b.run(WorkerBundle::script("cobol", "STOP RUN."));
@@ -124,7 +124,7 @@ TEST(ScriptRun, LeavesNoFileBehind) {
   EXPECT_EQ(files_below(folder.path), 0U);
 }
 
-TEST(ScriptFolder, MakesANewOneWhenItWasCleanedAway) {
+TEST(ScriptFolder, RecreatesItselfAfterDeletion) {
   const Folder folder;
   ScriptFolder scripts(folder.path / "data");
   ASSERT_TRUE(scripts.write("a", ".sh").ok());
@@ -132,7 +132,7 @@ TEST(ScriptFolder, MakesANewOneWhenItWasCleanedAway) {
   EXPECT_TRUE(scripts.write("b", ".sh").ok());
 }
 
-TEST(ScriptFolder, SaysWhereItCannotWrite) {
+TEST(ScriptFolder, NamesTheFolderThatItCannotWrite) {
   ScriptFolder scripts("/proc/nowhere");
   const auto written = scripts.write("a", ".sh");
   ASSERT_FALSE(written.ok());

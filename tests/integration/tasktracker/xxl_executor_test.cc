@@ -53,7 +53,7 @@ struct XxlExecutorBundle {
   };
 };
 
-TEST(XxlExecutor, RegistersAgainAndAgainAndLeavesAtTheEnd) {
+TEST(XxlExecutor, RegistersRepeatedlyAndDeregistersAtTheEnd) {
   XxlExecutorBundle b;
   auto executor = b.open();
   ASSERT_TRUE(executor.ok()) << executor.error().message;
@@ -72,7 +72,7 @@ TEST(XxlExecutor, RegistersAgainAndAgainAndLeavesAtTheEnd) {
 }
 
 // What an admin sends before it has heard of the goodbye would have failed, were it refused.
-TEST(XxlExecutor, TakesTriggersUntilItsGoodbyeIsAnswered) {
+TEST(XxlExecutor, AcceptsTriggersUntilItsDeregistrationIsAnswered) {
   XxlExecutorBundle b;
   auto executor = b.open();
   ASSERT_TRUE(executor.ok()) << executor.error().message;
@@ -120,7 +120,7 @@ struct HungAdminBundle : XxlExecutorBundle {
   static constexpr milliseconds kStep{10};
 };
 
-TEST(XxlExecutor, AnAdminThatHangsHoldsUpNoGoodbyeToAnother) {
+TEST(XxlExecutor, HangingAdminDoesNotDelayDeregistrationAtAnother) {
   HungAdminBundle b;
   auto executor = b.open();
   ASSERT_TRUE(executor.ok()) << executor.error().message;
@@ -137,7 +137,7 @@ TEST(XxlExecutor, AnAdminThatHangsHoldsUpNoGoodbyeToAnother) {
 }
 
 // The admin may store it all the same, later.
-TEST(XxlExecutor, SaysGoodbyeThoughItsRegistrationWasNotAnswered) {
+TEST(XxlExecutor, DeregistersEvenIfItsRegistrationWasNotAnswered) {
   XxlExecutorBundle b;
   b.send = [&](const HttpRequest& request, Duration, std::size_t,
                const std::atomic<bool>&) -> Result<HttpAnswer> {
@@ -154,7 +154,7 @@ TEST(XxlExecutor, SaysGoodbyeThoughItsRegistrationWasNotAnswered) {
   EXPECT_THAT(b.said.take().url, HasSubstr("/registryRemove"));
 }
 
-TEST(XxlExecutor, RunsWhatIsTriggeredAndCallsItBack) {
+TEST(XxlExecutor, RunsATriggeredJobAndCallsBack) {
   XxlExecutorBundle b;
   auto executor = b.open();
   ASSERT_TRUE(executor.ok()) << executor.error().message;
@@ -168,14 +168,14 @@ TEST(XxlExecutor, RunsWhatIsTriggeredAndCallsItBack) {
 }
 
 // Its handlers may still be added then.
-TEST(XxlExecutor, RunsNothingBeforeItHasStarted) {
+TEST(XxlExecutor, RefusesRequestsBeforeItHasStarted) {
   XxlExecutorBundle b;
   auto executor = b.open();
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   EXPECT_THAT(b.call(*executor.value(), "beat", "{}"), HasSubstr("has not started yet"));
 }
 
-TEST(XxlExecutor, ReadsARequestOfUpToFiveMebibytes) {
+TEST(XxlExecutor, AcceptsRequestsOfUpToFiveMebibytes) {
   XxlExecutorBundle b;
   auto executor = b.open();
   ASSERT_TRUE(executor.ok()) << executor.error().message;

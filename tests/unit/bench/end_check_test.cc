@@ -20,7 +20,7 @@ Status check(const std::vector<std::int64_t>& expected, const std::vector<End>& 
                                    [](std::int64_t key) { return "job " + std::to_string(key); });
 }
 
-TEST(EndCheck, AcceptsWhenEachJobSucceededOnceInWhateverOrder) {
+TEST(EndCheck, AcceptsOneSuccessPerJobInAnyOrder) {
   EXPECT_TRUE(check({1, 2, 3}, succeeded({3, 1, 2})).ok());
 }
 
@@ -30,7 +30,7 @@ TEST(EndCheck, RefusesAJobThatNeverEnded) {
   EXPECT_EQ(status.error().message, "of 3 jobs: 1 never ended (first: job 2)");
 }
 
-TEST(EndCheck, RefusesAJobThatEndedTwiceEvenIfTheNumberOfRowsIsRight) {
+TEST(EndCheck, RefusesAJobEndedTwiceDespiteTheRightRowCount) {
   const Status status = check({1, 2, 3}, succeeded({1, 3, 3}));
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, AllOf(HasSubstr("1 never ended (first: job 2)"),
@@ -52,7 +52,7 @@ TEST(EndCheck, RefusesARetryBesideTheSuccess) {
 
 TEST(EndCheck, RefusesAFailure) { EXPECT_FALSE(check({1}, {{.key = 1, .state = "failed"}}).ok()); }
 
-TEST(EndCheck, RefusesWhatNobodySubmitted) {
+TEST(EndCheck, RefusesAJobThatWasNotSubmitted) {
   const Status status = check({1}, succeeded({1, 9}));
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("1 ended that was not submitted (first: job 9)"));

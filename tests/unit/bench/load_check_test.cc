@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 const Load kCalm{.maximum = 1000, .ended_per_second = 1860, .left_over = 1800};
 
-TEST(LoadCheck, TheRateMayFallToTheShareThatWasAskedFor) {
+TEST(LoadCheck, AcceptsARateDownToTheRequestedShare) {
   Load load{.maximum = 1000, .ended_per_second = 900, .least_percent = 90};
   EXPECT_TRUE(check_rate(load).ok());
   load.ended_per_second = 880;
@@ -18,13 +18,13 @@ TEST(LoadCheck, TheRateMayFallToTheShareThatWasAskedFor) {
               HasSubstr("fell to 88 % of the maximum (880 of 1000 jobs/s)"));
 }
 
-TEST(LoadCheck, WhereEverythingIsTakenAndRunThereWasNoOverload) {
+TEST(LoadCheck, ReportsNoOverloadWhenEveryJobIsAcceptedAndRun) {
   EXPECT_THAT(check_overloaded(kCalm).error().message,
               HasSubstr("no overload: nothing was turned away"));
   EXPECT_THAT(check_overloaded(kCalm).error().message, HasSubstr("186 % of the maximum"));
 }
 
-TEST(LoadCheck, WhatIsTurnedAwayOrSlowedDownOrLeftOverIsAnOverload) {
+TEST(LoadCheck, RejectedDelayedOrLeftoverJobsCountAsOverload) {
   Load turned_away = kCalm;
   turned_away.turned_away = 1;
   EXPECT_TRUE(check_overloaded(turned_away).ok());

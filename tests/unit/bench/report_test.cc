@@ -22,7 +22,7 @@ Report two_rounds() {
           .rounds = {{{"drained", "jobs/s", 100}}, {{"drained", "jobs/s", 300}}}};
 }
 
-TEST(Report, JsonSaysWhatWasMeasuredWhenAndWhere) {
+TEST(Report, JsonHasResultsDateVersionAndMachine) {
   const std::string json = to_json(two_rounds());
   EXPECT_THAT(json, HasSubstr(R"("date": "2026-11-23T07:00:00.000Z")"));
   EXPECT_THAT(json, HasSubstr(R"("version": "1.2.3")"));
@@ -35,7 +35,7 @@ TEST(Report, TextHasTheMedianAndTheExtremes) {
   EXPECT_THAT(to_text(two_rounds()), HasSubstr("200 jobs/s  (100 .. 300)"));
 }
 
-TEST(Report, SettingsThatAreNotUsedAreLeftOut) {
+TEST(Report, OmitsUnusedSettings) {
   const Verb workload{
       .name = "flow",
       .options = {{.name = "seconds", .kind = OptionKind::kNumber, .fallback = "60"},

@@ -5,7 +5,7 @@
 namespace carillon::bench {
 namespace {
 
-TEST(Statistics, APercentileIsAValueThatWasMeasured) {
+TEST(Statistics, PercentileIsAMeasuredValue) {
   const std::vector<double> values{5, 1, 4, 2, 3};
   EXPECT_EQ(percentile(values, 0.5), 3);
   EXPECT_EQ(percentile(values, 0.6), 3);
@@ -15,12 +15,12 @@ TEST(Statistics, APercentileIsAValueThatWasMeasured) {
   EXPECT_EQ(percentile(values, 0), 1);
 }
 
-TEST(Statistics, NothingMeasuredIsZero) {
+TEST(Statistics, AreZeroWithoutMeasurements) {
   EXPECT_EQ(percentile({}, 0.5), 0);
   EXPECT_EQ(spread_of({}).max, 0);
 }
 
-TEST(Statistics, ASpreadIsTheMedianBetweenTheExtremes) {
+TEST(Statistics, SpreadHasTheMedianAndTheExtremes) {
   const Spread spread = spread_of({30, 10, 20});
   EXPECT_EQ(spread.median, 20);
   EXPECT_EQ(spread.min, 10);

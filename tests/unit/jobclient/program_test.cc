@@ -94,7 +94,7 @@ TEST(JobclientProgram, PreviewsFiresWithoutATracker) {
             "\"note\":\"\"}\n");
 }
 
-TEST(JobclientProgram, CountsInTheZoneOfTz) {
+TEST(JobclientProgram, UsesTheTimeZoneFromTheTzVariable) {
   const std::vector<std::string> next{"next", "0 0 2 * * ?", "--from", "2026-11-21T08:00:00Z",
                                       "-n",   "1",           "-o",     "jsonl"};
   for (const char* tz : {"Asia/Shanghai", ":Asia/Shanghai"}) {
@@ -124,7 +124,7 @@ TEST(JobclientProgram, AnswersThousandsOfLinesOfFires) {
   EXPECT_THAT(outcome.out, StartsWith(line));
 }
 
-TEST(JobclientProgram, SaysWhatItCanDo) {
+TEST(JobclientProgram, ListsItsVerbsInTheHelp) {
   const Outcome outcome = run({"--help"});
   EXPECT_EQ(outcome.status, 0);
   for (const char* verb :
@@ -138,7 +138,7 @@ TEST(JobclientProgram, SaysWhatItCanDo) {
   EXPECT_THAT(run({"--version"}).out, StartsWith("jobclient "));
 }
 
-TEST(JobclientProgram, WritesACompletionThatBashCanRead) {
+TEST(JobclientProgram, WritesABashCompletionScript) {
   const Outcome outcome = run({"completion", "bash"});
   EXPECT_EQ(outcome.status, 0);
   const std::string path = ::testing::TempDir() + "jobclient_completion.bash";
@@ -149,7 +149,7 @@ TEST(JobclientProgram, WritesACompletionThatBashCanRead) {
   EXPECT_EQ(run({"completion", "fish"}).status, 2);
 }
 
-TEST(JobclientProgram, ShowsWhatACrontabComesToWithoutATracker) {
+TEST(JobclientProgram, PreviewsACrontabWithoutATracker) {
   const std::string path = CARILLON_TEST_DATA "/crontab/personal";
   const Outcome outcome = run({"import", "crontab", path, "-o", "jsonl"});
   EXPECT_EQ(outcome.status, 1) << "some of its lines are refused";
@@ -198,7 +198,7 @@ TEST(JobclientProgram, ExitsWithThreeWhenLinesCannotBeSubmitted) {
   EXPECT_THAT(outcome.err, HasSubstr("; nothing after line 2 was submitted"));
 }
 
-TEST(JobclientProgram, SaysThatItsOutputCannotBeWritten) {
+TEST(JobclientProgram, ReportsThatItsOutputCannotBeWritten) {
   const Outcome outcome = run({"next", "@daily"}, {}, "/dev/full");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.err, "jobclient: cannot write the output (is the disk full?)\n");

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(JobKinds, AJobForNowStartsWithinMillisecondsAndEndsInTheLog) {
+TEST(JobKinds, ImmediateJobStartsWithinMillisecondsAndIsLogged) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.run_for(seconds{2});
@@ -46,10 +46,10 @@ TEST(JobKinds, AJobForNowStartsWithinMillisecondsAndEndsInTheLog) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(JobKinds, AnAnswerToASubmissionComesAfterTheCommit) {
+TEST(JobKinds, SubmissionIsAnsweredAfterTheCommit) {
   TrackerBundle bundle;
   bundle.run_for(seconds{1});
-  bundle.lane().work_time = [] { return milliseconds{300}; };
+  bundle.connection().work_time = [] { return milliseconds{300}; };
   const auto sequence = bundle.client.submit({job_now("a")});
   bundle.run_for(milliseconds{250});
   EXPECT_EQ(bundle.client.answer_to(sequence), nullptr);
@@ -58,14 +58,14 @@ TEST(JobKinds, AnAnswerToASubmissionComesAfterTheCommit) {
   EXPECT_THAT(bundle.waiting(), SizeIs(1));
 }
 
-TEST(JobKinds, AJobWithoutATaskIdGetsOne) {
+TEST(JobKinds, JobWithoutATaskIdGetsAGeneratedOne) {
   TrackerBundle bundle;
   const auto answer = bundle.submit(job_now(""));
   EXPECT_EQ(answer.task_id, "job-" + std::to_string(answer.job_id.value));
   EXPECT_THAT(bundle.tables().keys, IsEmpty());
 }
 
-TEST(JobKinds, AnAtJobStartsAtItsTimeNotBefore) {
+TEST(JobKinds, AtJobStartsAtItsTimeAndNotBefore) {
   TrackerBundle bundle;
   bundle.add_worker();
   const WallTime at = bundle.now() + minutes{3};
@@ -79,7 +79,7 @@ TEST(JobKinds, AnAtJobStartsAtItsTimeNotBefore) {
   EXPECT_LE(bundle.runs()[0].started_wall, at + milliseconds{1});
 }
 
-TEST(JobKinds, AnAtJobBeyondTheHorizonWaitsInTheDelayedTableAndIsPromoted) {
+TEST(JobKinds, AtJobBeyondTheHorizonIsDelayedAndThenPromoted) {
   TrackerBundle bundle;
   bundle.add_worker();
   const WallTime at = bundle.now() + minutes{45};
@@ -113,7 +113,7 @@ TEST(JobKinds, ThousandsOfDelayedJobsArePromotedInOnePass) {
 }
 
 // A fire each whole hour, of every overlap rule: the first one is a row from the submission on.
-TEST(JobKinds, AScheduleAnswersWithItsFirstRunHoweverFarItIs) {
+TEST(JobKinds, ScheduleAnswersWithItsFirstFireHoweverFarAway) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     TrackerBundle bundle;
     bundle.add_worker();
@@ -136,7 +136,7 @@ TEST(JobKinds, AScheduleAnswersWithItsFirstRunHoweverFarItIs) {
   }
 }
 
-TEST(JobKinds, AFarRunGoesWithASuspendAndComesBackWithAResume) {
+TEST(JobKinds, SuspendRemovesADelayedFireAndResumeRestoresIt) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec job = job_every("far", std::chrono::hours{2});
@@ -154,12 +154,12 @@ TEST(JobKinds, AFarRunGoesWithASuspendAndComesBackWithAResume) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(JobKinds, AManualJobAnswersWithoutAJob) {
+TEST(JobKinds, ManualJobIsAnsweredWithoutAJobId) {
   TrackerBundle bundle;
   EXPECT_EQ(bundle.submit(job_manual("by hand")).job_id, JobId{});
 }
 
-TEST(JobKinds, ACronJobFiresAtEachPointOfItsGrid) {
+TEST(JobKinds, CronJobFiresAtEachPointOfItsGrid) {
   TrackerBundle bundle;
   bundle.add_worker();
   const auto answer = bundle.submit(job_cron("ticks", "*/10 * * * * ?"));
@@ -175,7 +175,7 @@ TEST(JobKinds, ACronJobFiresAtEachPointOfItsGrid) {
   }
 }
 
-TEST(JobKinds, ACronJobWithoutAZoneGetsTheTrackersAndKeepsIt) {
+TEST(JobKinds, CronJobWithoutAZoneGetsTheJobTrackersZone) {
   TrackerBundle bundle({.tracker = {.submit = {.zone = "Asia/Shanghai"}}});
   JobSpec job = job_cron("nightly", "0 0 2 * * ?");
   job.schedule.tz.clear();
@@ -184,7 +184,7 @@ TEST(JobKinds, ACronJobWithoutAZoneGetsTheTrackersAndKeepsIt) {
   EXPECT_EQ(std::chrono::floor<std::chrono::days>(fire) + std::chrono::hours{18}, fire);
 }
 
-TEST(JobKinds, AnEveryJobWithACountRunsSoOftenAndFreesItsTaskId) {
+TEST(JobKinds, IntervalJobEndsAtItsCountAndFreesTaskId) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec job = job_every("thrice", seconds{1});
@@ -201,7 +201,7 @@ TEST(JobKinds, AnEveryJobWithACountRunsSoOftenAndFreesItsTaskId) {
   EXPECT_EQ(bundle.submit(job).status, wire::SubmitStatus::kAccepted);
 }
 
-TEST(JobKinds, AnEveryJobStartsAtItsFirstTime) {
+TEST(JobKinds, IntervalJobStartsAtItsFirstTime) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec job = job_every("grid", seconds{7});
@@ -213,7 +213,7 @@ TEST(JobKinds, AnEveryJobStartsAtItsFirstTime) {
               ElementsAre(first, first + seconds{7}, first + seconds{14}));
 }
 
-TEST(JobKinds, AFixedDelayCountsFromTheEndOfTheRunBefore) {
+TEST(JobKinds, FixedDelayCountsFromTheEndOfThePreviousRun) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, seconds{4});
@@ -231,7 +231,7 @@ TEST(JobKinds, AFixedDelayCountsFromTheEndOfTheRunBefore) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(JobKinds, AManualJobRunsOnlyWhenTriggered) {
+TEST(JobKinds, ManualJobRunsOnlyWhenTriggered) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_manual("deploy"));
@@ -243,7 +243,7 @@ TEST(JobKinds, AManualJobRunsOnlyWhenTriggered) {
   EXPECT_NE(bundle.definition("deploy"), nullptr);
 }
 
-TEST(JobKinds, AScheduleThatIsOverFreesItsTaskId) {
+TEST(JobKinds, FinishedScheduleFreesItsTaskId) {
   TrackerBundle bundle;
   bundle.add_worker();
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
@@ -257,7 +257,7 @@ TEST(JobKinds, AScheduleThatIsOverFreesItsTaskId) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(JobKinds, ACronWithoutAFireToComeIsRejectedWithTheReason) {
+TEST(JobKinds, CronWithoutAFutureFireIsRejectedWithTheReason) {
   TrackerBundle bundle;
   const auto answer = bundle.submit(job_cron("never", "0 0 0 30 2 ?"));
   EXPECT_EQ(answer.status, wire::SubmitStatus::kRejected);
@@ -265,7 +265,7 @@ TEST(JobKinds, ACronWithoutAFireToComeIsRejectedWithTheReason) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(JobKinds, OneBadJobKeepsNoOtherFromItsPlace) {
+TEST(JobKinds, InvalidJobDoesNotAffectOthersOfItsMessage) {
   TrackerBundle bundle;
   JobSpec bad = job_now("bad");
   bad.priority = 5000;
@@ -278,7 +278,7 @@ TEST(JobKinds, OneBadJobKeepsNoOtherFromItsPlace) {
   EXPECT_THAT(bundle.waiting(), SizeIs(2));
 }
 
-TEST(JobKinds, MoreSchedulesThanMemoryHasRoomForAreRefusedByName) {
+TEST(JobKinds, SchedulesBeyondTheMemoryLimitAreRefusedWithTheReason) {
   TrackerBundle::Options options;
   options.tracker.submit.definition_bytes_max = 12'000;
   TrackerBundle bundle(options);
@@ -306,7 +306,7 @@ TEST(JobKinds, MoreSchedulesThanMemoryHasRoomForAreRefusedByName) {
 }
 
 // Operations of one batch are done by kind: the one-shot job would come second.
-TEST(JobKinds, OfTwoJobsOfATaskInAMessageTheFirstIsTaken) {
+TEST(JobKinds, FirstOfTwoSameTaskJobsInAMessageWins) {
   TrackerBundle bundle;
   JobSpec replacing = job_manual("a");
   replacing.replace_on_exist = true;
@@ -323,7 +323,7 @@ TEST(JobKinds, OfTwoJobsOfATaskInAMessageTheFirstIsTaken) {
   EXPECT_EQ(submitted.answers[3].status, wire::SubmitStatus::kAccepted);
 }
 
-TEST(JobKinds, ATaskIdIsTakenWhileItsJobWaitsExecutesOrIsDefined) {
+TEST(JobKinds, TaskIdIsTakenWhileWaitingExecutingOrDefined) {
   TrackerBundle bundle;
   const auto first = bundle.submit(job_now("once"));
   const auto second = bundle.submit(job_now("once"));
@@ -340,7 +340,7 @@ TEST(JobKinds, ATaskIdIsTakenWhileItsJobWaitsExecutesOrIsDefined) {
   EXPECT_EQ(bundle.submit(job_now("once")).status, wire::SubmitStatus::kDuplicate);
 }
 
-TEST(JobKinds, ATaskIdIsTakenWhileItsJobIsSuspended) {
+TEST(JobKinds, TaskIdIsTakenWhileItsJobIsSuspended) {
   TrackerBundle bundle;
   bundle.submit(job_at("once", bundle.now() + std::chrono::hours{1}));
   bundle.submit(job_every("again", minutes{1}));
@@ -353,7 +353,7 @@ TEST(JobKinds, ATaskIdIsTakenWhileItsJobIsSuspended) {
   }
 }
 
-TEST(JobKinds, TheSameTaskIdInAnotherGroupIsAnotherJob) {
+TEST(JobKinds, SameTaskIdInAnotherGroupIsAnotherJob) {
   TrackerBundle bundle;
   JobSpec elsewhere = job_now("once");
   elsewhere.group = "Mail";
@@ -365,7 +365,7 @@ TEST(JobKinds, TheSameTaskIdInAnotherGroupIsAnotherJob) {
   EXPECT_THAT(bundle.tables().groups, SizeIs(2));
 }
 
-TEST(JobKinds, AMessageThatNamesManyNewGroupsMakesThemAll) {
+TEST(JobKinds, MessageWithManyNewGroupsCreatesThemAll) {
   TrackerBundle bundle;
   std::vector<JobSpec> jobs;
   for (int i = 0; i < 20; ++i) {
@@ -380,7 +380,7 @@ TEST(JobKinds, AMessageThatNamesManyNewGroupsMakesThemAll) {
   EXPECT_THAT(bundle.tables().groups, SizeIs(20));
 }
 
-TEST(JobKinds, AGroupThatAWorkerNamedFirstGivesNoWarning) {
+TEST(JobKinds, GroupCreatedByAWorkerCausesNoWarning) {
   TrackerBundle bundle;
   bundle.add_worker({.group = "mail"});
   bundle.run_for(seconds{2});
@@ -389,7 +389,7 @@ TEST(JobKinds, AGroupThatAWorkerNamedFirstGivesNoWarning) {
   EXPECT_EQ(bundle.submit(job).warning, "");
 }
 
-TEST(JobKinds, AGroupIsSpelledAsItWasFirst) {
+TEST(JobKinds, GroupKeepsItsFirstSpelling) {
   TrackerBundle bundle;
   bundle.add_worker({.group = "Mail"}).behaviour = [](const auto&, const auto&) {
     return FakeRun{.time = minutes{1}};
@@ -420,7 +420,7 @@ TEST(JobKinds, AGroupIsSpelledAsItWasFirst) {
   EXPECT_EQ(answers[1].group, "Ops");
 }
 
-TEST(JobKinds, AJobThatMayReplaceTakesTheTaskIdOfWhatWaits) {
+TEST(JobKinds, ReplacingJobTakesTheTaskIdOfAWaitingJob) {
   TrackerBundle bundle;
   bundle.submit(job_at("x", bundle.now() + minutes{5}));
   JobSpec better = job_every("x", minutes{1});
@@ -436,7 +436,7 @@ TEST(JobKinds, AJobThatMayReplaceTakesTheTaskIdOfWhatWaits) {
   EXPECT_FALSE(bundle.waiting()[0].definition);
 }
 
-TEST(JobKinds, ARunThatIsClaimedAheadIsNotSentWhenItsScheduleIsReplaced) {
+TEST(JobKinds, RunClaimedAheadIsNotSentOnceItsScheduleChanges) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec job = job_every("a", seconds{10});

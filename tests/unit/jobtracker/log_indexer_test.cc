@@ -18,7 +18,7 @@ void run_jobs(TrackerBundle& bundle) {
   ASSERT_EQ(bundle.tables().log.size(), kJobs);
 }
 
-TEST(LogIndexer, AddsRowsOfTheLogSomeTimeAfterTheyWereWritten) {
+TEST(LogIndexer, IndexesLogRowsInSlicesAfterADelay) {
   TrackerBundle::Options options;
   options.tracker.log_index.rows = 10;
   TrackerBundle bundle(options);

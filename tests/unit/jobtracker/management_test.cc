@@ -35,10 +35,10 @@ std::string manage(Pushed& test, const ManageJob& call) {
   return answer.value_or("no answer");
 }
 
-TEST(Management, AJobThatIsAddedIsStoppedFromTheBeginning) {
+TEST(Management, AddedJobIsStoppedInitially) {
   Pushed test;
   auto& one = test.executor(kOne);
-  test.bundle.lane().work_time = [] { return milliseconds{700}; };
+  test.bundle.connection().work_time = [] { return milliseconds{700}; };
   test.bundle.tracker().manage(each_second(), [](const Result<std::string>&) {});
   bool is_stored = false;
   for (int i = 0; i < 100; ++i) {
@@ -52,7 +52,7 @@ TEST(Management, AJobThatIsAddedIsStoppedFromTheBeginning) {
   EXPECT_TRUE(is_stored);
   EXPECT_THAT(one.calls, IsEmpty());
 
-  test.bundle.lane().work_time = [] { return milliseconds{1}; };
+  test.bundle.connection().work_time = [] { return milliseconds{1}; };
   ManageJob start = each_second();
   start.verb = ManageJob::Verb::kStart;
   start.job.id = 1;
@@ -61,7 +61,7 @@ TEST(Management, AJobThatIsAddedIsStoppedFromTheBeginning) {
   EXPECT_NEAR(static_cast<double>(one.calls.size()), 10, 1);
 }
 
-TEST(Management, ToStartWhatIsStartedAndToStopWhatIsStoppedIsNoMistake) {
+TEST(Management, StartAndStopAreIdempotent) {
   Pushed test;
   test.executor(kOne);
   ManageJob call = each_second();
@@ -83,7 +83,7 @@ TEST(Management, ToStartWhatIsStartedAndToStopWhatIsStoppedIsNoMistake) {
   EXPECT_EQ(manage(test, call), "job 7 of app is not there");
 }
 
-TEST(Management, ATriggerWithoutAParameterSendsAnEmptyOneAndToRemoveAnUnknownJobSucceeds) {
+TEST(Management, OmittedTriggerParameterIsEmptyAndRemoveIsIdempotent) {
   Pushed test;
   auto& one = test.executor(kOne);
   ManageJob call = each_second();
@@ -99,7 +99,7 @@ TEST(Management, ATriggerWithoutAParameterSendsAnEmptyOneAndToRemoveAnUnknownJob
   EXPECT_EQ(manage(test, call), "");
 }
 
-TEST(Management, AnUpdateThatLeavesTheRateLeavesTheFires) {
+TEST(Management, UpdateThatKeepsTheRateKeepsTheFires) {
   Pushed test;
   auto& one = test.executor(kOne);
   ManageJob call = each_second();
@@ -123,7 +123,7 @@ TEST(Management, AnUpdateThatLeavesTheRateLeavesTheFires) {
   EXPECT_EQ(one.calls.size(), before + 3);
 }
 
-TEST(Management, ANumberIsNotGivenAgainWhenItsJobIsGone) {
+TEST(Management, NumberOfARemovedJobIsNotReused) {
   Pushed test;
   test.bundle.restart_after(seconds{1});  // So that the test's client has another number.
   test.bundle.run_for(seconds{1});
@@ -138,7 +138,7 @@ TEST(Management, ANumberIsNotGivenAgainWhenItsJobIsGone) {
   EXPECT_EQ(manage(test, each_second()), "42");
 }
 
-TEST(Management, AJobForWhichThereIsNoNumberLeftIsRefused) {
+TEST(Management, AddWithoutAFreeNumberIsRefused) {
   Pushed test;
   test.bundle.restart_after(seconds{1});  // So that the test's client has another number.
   test.bundle.run_for(seconds{1});

@@ -32,7 +32,7 @@ class RetentionTest : public ::testing::Test {
 
   // The steps of each commit that has any, by how much they may delete.
   void look_at_commits() {
-    bundle_.lane().on_commit = [this](const Batch& batch) {
+    bundle_.connection().on_commit = [this](const Batch& batch) {
       std::vector<std::int64_t> steps;
       for (const Operation& operation : batch.operations) {
         if (const auto* step = std::get_if<Purge>(&operation)) steps.push_back(step->limit);
@@ -59,7 +59,7 @@ class RetentionTest : public ::testing::Test {
   std::size_t ended_ = 0;
 };
 
-TEST_F(RetentionTest, DeletesAllThatIsTooOldStepByStep) {
+TEST_F(RetentionTest, DeletesExpiredRowsInSteps) {
   run_jobs(2500);
   commits_.clear();
   ASSERT_TRUE(bundle_.run_until([&] { return !commits_.empty(); }));
@@ -69,21 +69,21 @@ TEST_F(RetentionTest, DeletesAllThatIsTooOldStepByStep) {
   EXPECT_THAT(commits_, Each(std::vector{Retention::kRowsLeast})) << "nothing ends meanwhile";
 }
 
-TEST_F(RetentionTest, TakesOneStepAtATimeHoweverLongTheStoreIsAway) {
+TEST_F(RetentionTest, SendsOneStepAtATimeDuringAStoreOutage) {
   run_jobs(10);
   commits_.clear();
-  bundle_.lane().away_until = bundle_.clock.steady_now() + minutes{30};
+  bundle_.connection().away_until = bundle_.clock.steady_now() + minutes{30};
   bundle_.run_for(minutes{40});
   EXPECT_THAT(commits_, Each(SizeIs(1)));
   EXPECT_THAT(bundle_.log(), IsEmpty()) << "and goes on afterwards";
 }
 
-TEST_F(RetentionTest, KeepsPaceWithWhatEnds) {
+TEST_F(RetentionTest, KeepsPaceWithEndingJobs) {
   run_jobs(6000);
   bundle_.run_for(seconds{15});
   commits_.clear();
   // A commit that is long beside what ends in it.
-  bundle_.lane().work_time = [] { return milliseconds{400}; };
+  bundle_.connection().work_time = [] { return milliseconds{400}; };
   ASSERT_TRUE(bundle_.run_until([&] { return !commits_.empty(); }));
   run_jobs(2000);
   std::int64_t most = 0;

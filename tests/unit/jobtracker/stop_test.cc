@@ -22,11 +22,11 @@ using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(Stop, AnswersWhatIsOnItsWayToTheStoreAndTakesNothingNew) {
+TEST(Stop, AnswersRequestsBeingStoredAndAcceptsNoNewOnes) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.run_for(seconds{2});
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{2};
   JobSpec of_new_group = job_now("b");
   of_new_group.group = "new";
   const auto taken = bundle.client.submit({job_now("a")});
@@ -49,9 +49,9 @@ TEST(Stop, AnswersWhatIsOnItsWayToTheStoreAndTakesNothingNew) {
 }
 
 // Ten minutes of fires ahead, a few of each definition at a time, would keep the store busy.
-TEST(Stop, LeavesWhatIsPreparedAheadToTheNextSession) {
+TEST(Stop, LeavesUnfinishedGenerationToTheNextSession) {
   TrackerBundle bundle;
-  bundle.lane().work_time = [] { return milliseconds{10}; };
+  bundle.connection().work_time = [] { return milliseconds{10}; };
   JobSpec often = job_every("a", milliseconds{50});
   often.overlap = Overlap::kParallel;
   bundle.submit(often);
@@ -65,7 +65,7 @@ struct Nobody final : net::ServerReceiver {
   void on_frame(const net::Peer&, std::string_view) override {}
 };
 
-TEST(Stop, OneThatMakesWayHandsOutNothingMore) {
+TEST(Stop, HandoverHandsOutNothingMore) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.run_for(seconds{2});
@@ -115,15 +115,15 @@ void check_what_comes_due_soon(bool makes_way, std::int32_t parts) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Stop, WhatComesDueSoonIsWithTheTaskTrackersByThen) {
+TEST(Stop, SoonDueJobsReachTaskTrackersBeforehand) {
   for (const bool makes_way : {false, true}) {
     for (const std::int32_t parts : {1, 2}) check_what_comes_due_soon(makes_way, parts);
   }
 }
 
-TEST(Stop, WhatComesDueSoonIsWithThemAlsoWhileLaterFiresOfItsScheduleAreMade) {
+TEST(Stop, SoonDueFiresReachTaskTrackersDuringGeneration) {
   TrackerBundle bundle;
-  bundle.lane().work_time = [] { return milliseconds{10}; };
+  bundle.connection().work_time = [] { return milliseconds{10}; };
   bundle.add_worker({.threads = 16});
   JobSpec often = job_every("a", milliseconds{50});
   often.overlap = Overlap::kParallel;
@@ -139,11 +139,11 @@ TEST(Stop, WhatComesDueSoonIsWithThemAlsoWhileLaterFiresOfItsScheduleAreMade) {
 }
 
 // Its replacement waits for the change under way.
-TEST(Stop, WhatIsToBeReplacedIsNotHandedOutBeforeItsTimeWhileLaterFiresOfItAreMade) {
+TEST(Stop, ReplacedFiresAreNotHandedOutEarlyDuringGeneration) {
   for (int moment = 0; moment < 6; ++moment) {
     SCOPED_TRACE(moment);
     TrackerBundle bundle;
-    bundle.lane().work_time = [] { return milliseconds{20}; };
+    bundle.connection().work_time = [] { return milliseconds{20}; };
     bundle.add_worker({.threads = 16});
     JobSpec often = job_every("a", milliseconds{100});
     often.overlap = Overlap::kParallel;
@@ -166,7 +166,7 @@ TEST(Stop, WhatIsToBeReplacedIsNotHandedOutBeforeItsTimeWhileLaterFiresOfItAreMa
   }
 }
 
-TEST(Stop, WhatIsHandedOutBeforeItsTimeKeepsItsOrder) {
+TEST(Stop, EarlyHandOutsKeepTheirOrder) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 16});
   bundle.run_for(seconds{2});
@@ -189,7 +189,7 @@ TEST(Stop, WhatIsHandedOutBeforeItsTimeKeepsItsOrder) {
   EXPECT_EQ(ran, expected);
 }
 
-TEST(Stop, NothingIsClaimedSoFarAheadAnyMoreWhenNothingComesOfIt) {
+TEST(Stop, EarlyClaimingEndsWhenThePauseIsCancelled) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.run_for(seconds{2});
@@ -202,7 +202,7 @@ TEST(Stop, NothingIsClaimedSoFarAheadAnyMoreWhenNothingComesOfIt) {
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
 }
 
-TEST(Stop, FiresThatWaitForTheRunBeforeThemKeepTheirOrderAndTimeWhenMoreIsClaimedAhead) {
+TEST(Stop, QueuedFiresKeepOrderAndTimeDuringEarlyClaiming) {
   for (const Overlap overlap : {Overlap::kQueue, Overlap::kQueueOne, Overlap::kCancelRunning}) {
     TrackerBundle bundle;
     bundle.add_worker({.threads = 4});
@@ -223,7 +223,7 @@ TEST(Stop, FiresThatWaitForTheRunBeforeThemKeepTheirOrderAndTimeWhenMoreIsClaime
   }
 }
 
-TEST(Stop, WhatIsBeingSuspendedOrCancelledIsNotHandedOutBeforeItsTime) {
+TEST(Stop, JobBeingSuspendedOrCancelledIsNotHandedOutEarly) {
   for (const auto verb : {wire::Verb::kSuspend, wire::Verb::kCancel}) {
     TrackerBundle bundle({.tracker = {.dispatcher = {.pause_claim_ahead = seconds{3}}}});
     bundle.add_worker({.threads = 2});
@@ -233,7 +233,7 @@ TEST(Stop, WhatIsBeingSuspendedOrCancelledIsNotHandedOutBeforeItsTime) {
     bundle.tracker().expect_pause(true);
     bundle.run_for(milliseconds{500});
     ASSERT_THAT(bundle.tables().executing, SizeIs(1)) << "claimed, and held until its time";
-    bundle.lane().away_until = bundle.clock.steady_now() + milliseconds{100};
+    bundle.connection().away_until = bundle.clock.steady_now() + milliseconds{100};
     bundle.client.act({.verb = verb, .group = "default", .task_id = "a"});
     bundle.run_for(milliseconds{1});
     bundle.tracker().stop();
@@ -245,7 +245,7 @@ TEST(Stop, WhatIsBeingSuspendedOrCancelledIsNotHandedOutBeforeItsTime) {
   }
 }
 
-TEST(Stop, ATaskTrackerThatDoesNotWaitIsHandedNothingBeforeItsTime) {
+TEST(Stop, TaskTrackerThatCannotWaitGetsNoEarlyHandOut) {
   TrackerBundle bundle;
   std::vector<wire::Envelope> heard;
   const auto hear = [&](std::string_view frame) { heard.push_back(wire::decode(frame).value()); };
@@ -266,7 +266,7 @@ TEST(Stop, ATaskTrackerThatDoesNotWaitIsHandedNothingBeforeItsTime) {
   }
 }
 
-TEST(Stop, ASuspensionStillWinsOverWhatWasHandedOutBeforeItsTime) {
+TEST(Stop, SuspensionOverridesAnEarlyHandOut) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.pause_claim_ahead = seconds{3}}}});
   bundle.add_worker({.threads = 2});
   bundle.submit(job_cron("a", "0 * * * * ?"));
@@ -287,7 +287,7 @@ TEST(Stop, ASuspensionStillWinsOverWhatWasHandedOutBeforeItsTime) {
   EXPECT_EQ(bundle.log("a")[0].attempt, 0);
 }
 
-TEST(Stop, IsToldToTaskTrackersAtOnce) {
+TEST(Stop, IsAnnouncedToTaskTrackersAtOnce) {
   for (const bool makes_way : {false, true}) {
     SCOPED_TRACE(makes_way);
     TrackerBundle bundle;
@@ -309,20 +309,20 @@ TEST(Stop, IsToldToTaskTrackersAtOnce) {
   }
 }
 
-TEST(Stop, TakesNoTaskTrackerForDeadHoweverLongTheStoreIsAway) {
+TEST(Stop, DeclaresNoTaskTrackerDeadDuringAStoreOutage) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), seconds{60});
   bundle.run_for(seconds{2});
   bundle.submit(job_now("a"));
   bundle.run_for(seconds{1});
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{10};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{10};
   bundle.tracker().stop();
   bundle.run_for(seconds{12});
   EXPECT_THAT(bundle.log("a"), IsEmpty());
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
 }
 
-TEST(Stop, OfOneThatHasNotReadItsStoreWaitsForNothing) {
+TEST(Stop, WithoutAStoreReadFinishesAtOnce) {
   TrackerBundle bundle({.start = false});
   bundle.start_tracker();
   bundle.tracker().stop();

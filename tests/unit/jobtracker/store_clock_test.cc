@@ -21,7 +21,7 @@ struct StoreClockBundle : TrackerBundle {
   }
 };
 
-TEST(StoreClock, SaysWhatIsDue) {
+TEST(StoreClock, DecidesWhichJobsAreDue) {
   StoreClockBundle bundle(hours{1});
   bundle.submit(job_at("soon", bundle.now() + hours{1} + seconds{3}));
   bundle.run_for(seconds{2});
@@ -30,14 +30,14 @@ TEST(StoreClock, SaysWhatIsDue) {
   EXPECT_EQ(bundle.runs_of("soon").size(), 1u);
 }
 
-TEST(StoreClock, SaysItFromTheStartOn) {
+TEST(StoreClock, AppliesFromTheStart) {
   StoreClockBundle bundle(-hours{1});
   bundle.submit(job_at("in an hour", bundle.now()));
   bundle.run_for(seconds{5});
   EXPECT_TRUE(bundle.runs_of("in an hour").empty());
 }
 
-TEST(StoreClock, ThisMachinesClockMayBeSet) {
+TEST(StoreClock, IsUnaffectedByAChangedLocalClock) {
   StoreClockBundle bundle(Duration{});
   bundle.submit(job_at("soon", bundle.now() + seconds{20}));
   bundle.clock.set_wall(bundle.now() + hours{1});
@@ -48,7 +48,7 @@ TEST(StoreClock, ThisMachinesClockMayBeSet) {
   EXPECT_EQ(bundle.runs_of("soon").size(), 1u);
 }
 
-TEST(StoreClock, IsBelievedWhenItIsSetItself) {
+TEST(StoreClock, IsFollowedWhenItChanges) {
   StoreClockBundle bundle(Duration{});
   bundle.submit(job_at("later", bundle.now() + hours{1}));
   bundle.database.set_clock_ahead(hours{1});
@@ -58,7 +58,7 @@ TEST(StoreClock, IsBelievedWhenItIsSetItself) {
   EXPECT_EQ(bundle.runs_of("later").size(), 1u);
 }
 
-TEST(StoreClock, ThatIsSetByAnHourEitherWayEndsNoLeaseAndRepeatsNoFire) {
+TEST(StoreClock, JumpEndsNoLeaseAndRepeatsNoFire) {
   for (const Duration ahead : {Duration{hours{1}}, -Duration{hours{1}}}) {
     SCOPED_TRACE(ahead.count());
     StoreClockBundle bundle(Duration{});

@@ -42,7 +42,7 @@ struct Peer {
 const wire::Register kHello{
     .session = SessionId{5}, .name = "worker", .group = "default", .threads = 2};
 
-TEST(TaskTrackers, RegisterWithFieldsWithinTheirLimits) {
+TEST(TaskTrackers, MustRegisterWithFieldsWithinLimits) {
   Peer p;
   const auto with = [&p](auto change) {
     wire::Register hello = kHello;
@@ -69,32 +69,32 @@ TEST(TaskTrackers, RegisterWithFieldsWithinTheirLimits) {
   EXPECT_EQ(with([](wire::Register&) {}), "taken");
 }
 
-TEST(TaskTrackers, HaveSessionsOfTheirOwn) {
+TEST(TaskTrackers, MustSendAPositiveSessionId) {
   Peer p;
   EXPECT_EQ(p.refusal(wire::Pull{.session = SessionId{-1}, .number = 1}),
             "session is -1, must be above 0");
   EXPECT_EQ(p.refusal(wire::Bye{.session = SessionId{-1}}), "Bye.session is -1, must be above 0");
 }
 
-TEST(TaskTrackers, SayGoodbyeToWhoLooksAfterTheirGroup) {
+TEST(TaskTrackers, SayGoodbyeToTheOwnerOfTheirGroup) {
   Peer p{{.wanted = all_partitions()}};
   ASSERT_EQ(p.refusal(kHello), "taken");
   EXPECT_TRUE(std::holds_alternative<wire::Gone>(p.ask(wire::Bye{SessionId{5}, "default"})));
   p.bundle.begin_next_session(Partitions{});
   p.connect();
-  EXPECT_EQ(p.refusal(wire::Bye{SessionId{5}, "default"}), "session 5 is not known, register");
+  EXPECT_EQ(p.refusal(wire::Bye{SessionId{5}, "default"}), "session 5 is unknown, register");
   EXPECT_TRUE(std::holds_alternative<wire::Gone>(p.ask(wire::Bye{SessionId{5}})))
       << "whoever does not say of which group it is cannot be sent on";
 }
 
-TEST(TaskTrackers, PullNoLessThanNothing) {
+TEST(TaskTrackers, CannotPullANegativeWindow) {
   Peer p;
   ASSERT_EQ(p.refusal(kHello), "taken");
   EXPECT_EQ(p.refusal(wire::Pull{.session = SessionId{5}, .number = 1, .window = -1}),
             "Pull.window is -1, must be 0 or more");
 }
 
-TEST(TaskTrackers, SayInALineWhatTheirMachineHasTooMuchOf) {
+TEST(TaskTrackers, MustReportOverloadInOneShortLine) {
   Peer p;
   ASSERT_EQ(p.refusal(kHello), "taken");
   wire::Pull pull{.session = SessionId{5}, .number = 1, .overload = std::string(201, 'x')};
@@ -109,7 +109,7 @@ TEST(TaskTrackers, SayInALineWhatTheirMachineHasTooMuchOf) {
 std::int64_t taken_after(Error error) {
   Peer p;
   EXPECT_EQ(p.refusal(kHello), "taken");
-  p.bundle.lane().rolls_back = [&](const Batch& batch) -> std::optional<RolledBack> {
+  p.bundle.connection().rolls_back = [&](const Batch& batch) -> std::optional<RolledBack> {
     for (std::size_t i = 0; i < batch.operations.size(); ++i) {
       if (std::holds_alternative<AddOutput>(batch.operations[i]))
         return RolledBack{error, false, i};
@@ -124,16 +124,16 @@ std::int64_t taken_after(Error error) {
   return taken == nullptr ? -1 : taken->chunks;
 }
 
-TEST(TaskTrackers, KeepOutputThatTheStoreMayTakeLater) {
+TEST(TaskTrackers, KeepOutputWhenTheStoreFailsTemporarily) {
   EXPECT_EQ(taken_after({ErrorCode::kLimit, "the disk is full"}), 0);
   EXPECT_EQ(taken_after({ErrorCode::kUnavailable, "not now"}), 0);
 }
 
-TEST(TaskTrackers, AreRidOfOutputThatCanNeverBeStored) {
+TEST(TaskTrackers, DropOutputThatCanNeverBeStored) {
   EXPECT_EQ(taken_after({ErrorCode::kInvalidArgument, "never"}), 2);
 }
 
-TEST(TaskTrackers, NumberTheirOutputFromOne) {
+TEST(TaskTrackers, MustNumberOutputFromOne) {
   Peer p;
   ASSERT_EQ(p.refusal(kHello), "taken");
   wire::Output output{.session = SessionId{5}};
@@ -141,7 +141,7 @@ TEST(TaskTrackers, NumberTheirOutputFromOne) {
   EXPECT_EQ(p.refusal(output), "Output.chunks[0].sequence is -3, must be 1 or more");
 }
 
-TEST(TaskTrackers, AreNotAskedForRowsThatCannotBe) {
+TEST(TaskTrackers, ImpossibleQueriesAreRefused) {
   Peer p;
   EXPECT_EQ(p.refusal(wire::Query{.what = "job"}),
             "Query.job_id is 0, must be above 0 to ask for a job");

@@ -22,7 +22,7 @@ struct UnprovenBundle : TrackerBundle {
     run_until([this] { return tracker().is_ready(); });
     tracker().proven(clock.steady_now());
   }
-  void store_is_away_for(Duration time) { lane().away_until = clock.steady_now() + time; }
+  void store_is_away_for(Duration time) { connection().away_until = clock.steady_now() + time; }
 };
 
 // What a task tracker is told that speaks for itself.
@@ -49,7 +49,7 @@ struct ToldPeer {
   std::vector<wire::Message> heard{};
 };
 
-TEST(Unproven, GivesNobodyALeaseOrAJob) {
+TEST(UnprovenSession, GivesNoTaskTrackerALeaseOrAJob) {
   UnprovenBundle bundle;
   ToldPeer worker(bundle);
   const wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default"};
@@ -76,7 +76,7 @@ TEST(Unproven, GivesNobodyALeaseOrAJob) {
   EXPECT_TRUE(std::holds_alternative<wire::Pulled>(worker.ask(pull(5))));
 }
 
-TEST(Unproven, TakesNoTaskTrackerForDeadBecauseOfThat) {
+TEST(UnprovenSession, DeclaresNoTaskTrackerDead) {
   UnprovenBundle bundle;
   runs_take(bundle.add_worker(), seconds{60});
   bundle.run_for(seconds{1});
@@ -92,7 +92,7 @@ TEST(Unproven, TakesNoTaskTrackerForDeadBecauseOfThat) {
 }
 
 // A word is one though it is refused.
-TEST(Unproven, HearsWhoRegistersMeanwhile) {
+TEST(UnprovenSession, RegistrationAttemptCountsAsAHeartbeat) {
   UnprovenBundle bundle;
   ToldPeer worker(bundle);
   wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default", .number = 1};
@@ -107,14 +107,14 @@ TEST(Unproven, HearsWhoRegistersMeanwhile) {
   EXPECT_EQ(bundle.stat("workers_lost_total"), 1) << "it was the last word";
 }
 
-TEST(Unproven, KeepsWhatItHasClaimedUntilItsTaskTrackerAsksAgain) {
+TEST(UnprovenSession, KeepsClaimedJobsUntilTheirTaskTrackerPullsAgain) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}, .is_shared = true});
   bundle.add_worker();
   bundle.run_for(seconds{1});
   bundle.submit(carillon::testing::job_at("a", bundle.now() + seconds{4}));
   bundle.run_for(seconds{1});
   ASSERT_THAT(bundle.tables().executing, SizeIs(1)) << "claimed ahead of its time";
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{10};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{10};
   bundle.run_for(seconds{9});
   EXPECT_THAT(bundle.runs_of("a"), IsEmpty());
   bundle.run_for(seconds{3});
@@ -123,12 +123,12 @@ TEST(Unproven, KeepsWhatItHasClaimedUntilItsTaskTrackerAsksAgain) {
   EXPECT_EQ(runs.front().id.attempt, 1) << "no hand-out was refused";
 }
 
-TEST(Unproven, IsNobodyWhoseStoreIsItsOwn) {
+TEST(UnprovenSession, NeverAppliesToAJobTrackerWithItsOwnStore) {
   TrackerBundle bundle;
   ToldPeer worker(bundle);
   const wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default"};
   ASSERT_TRUE(std::holds_alternative<wire::Registered>(worker.ask(hello)));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{10};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{10};
   for (std::int64_t number = 1; number < 9; ++number) {
     bundle.run_for(seconds{1});
     const wire::Pull pull{.session = SessionId{5}, .number = number};

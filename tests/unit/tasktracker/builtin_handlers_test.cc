@@ -43,7 +43,7 @@ TEST(BuiltinHandlers, EchoWritesParamsAndPayload) {
   EXPECT_EQ(context.written, "a=1\nb=2\nbytes\n");
 }
 
-TEST(BuiltinHandlers, SleepTakesItsTimeFromTheParamOrThePayload) {
+TEST(BuiltinHandlers, SleepReadsItsDurationFromParamOrPayload) {
   FakeContext context;
   context.info.payload = "500ms";
   EXPECT_EQ(run("sleep", context).message, "slept 500ms");
@@ -52,7 +52,7 @@ TEST(BuiltinHandlers, SleepTakesItsTimeFromTheParamOrThePayload) {
   EXPECT_EQ(run("sleep", context).message, "slept 2s");
 }
 
-TEST(BuiltinHandlers, SleepRefusesWhatIsNoDuration) {
+TEST(BuiltinHandlers, SleepRefusesAnInvalidDuration) {
   FakeContext context;
   context.info.payload = "long";
   const RunReport report = run("sleep", context);
@@ -74,14 +74,14 @@ TEST(BuiltinHandlers, FailFailsWithItsMessage) {
   EXPECT_EQ(report.message, "out of paper");
 }
 
-TEST(BuiltinHandlers, EchoAndFailEndWithThePayloadAsTheirMessage) {
+TEST(BuiltinHandlers, EchoAndFailReturnThePayloadAsTheirMessage) {
   FakeContext context;
   context.info.payload = "day=1";
   EXPECT_EQ(run("echo", context).message, "day=1");
   EXPECT_EQ(run("fail", context).message, "day=1");
 }
 
-TEST(BuiltinHandlers, FailSucceedsAfterSoManyTimes) {
+TEST(BuiltinHandlers, FailSucceedsAfterTheGivenNumberOfFailures) {
   FakeContext context;
   context.info.params = {{"times", "2"}};
   context.info.attempt = 2;
@@ -90,7 +90,7 @@ TEST(BuiltinHandlers, FailSucceedsAfterSoManyTimes) {
   EXPECT_EQ(run("fail", context).verdict, RunVerdict::kSucceeded);
 }
 
-TEST(BuiltinHandlers, FailRefusesTimesThatAreNoNumber) {
+TEST(BuiltinHandlers, FailRefusesTimesThatAreNotANumber) {
   FakeContext context;
   context.info.params = {{"times", "two"}};
   EXPECT_EQ(run("fail", context).verdict, RunVerdict::kFailed);

@@ -67,8 +67,8 @@ class FakeTracker final : public net::ClientTransport {
     tell(0, wire::ErrorReply{{ErrorCode::kUnavailable, "the job tracker is stopping"}});
   }
   // Its last answer to a registration that it did not take comes a second time.
-  void say_elsewhere_again() {
-    tell(last_elsewhere_, wire::Elsewhere{.address = "elsewhere", .parts = parts});
+  void redirect_again() {
+    tell(last_redirect_, wire::Redirect{.address = "elsewhere", .parts = parts});
   }
   // Its answer to the registration before the newest one comes late.
   void answer_registration_before() { tell(answers_[0].first, answers_[0].second); }
@@ -107,8 +107,8 @@ class FakeTracker final : public net::ClientTransport {
   Duration lease = std::chrono::seconds{3};
   std::int64_t tracker_session = 5;
   std::int32_t parts = 0;  // of the node group
-  std::vector<wire::OwnedPart> owned{};
-  bool sends_elsewhere = false;  // it looks after none of them
+  std::vector<wire::OwnedPartition> owned{};
+  bool redirects = false;  // it looks after none of them
   std::vector<wire::RunResult> results{};
   std::vector<wire::OutputChunk> chunks{};
   std::vector<wire::AttemptId> given_back{};
@@ -132,9 +132,9 @@ class FakeTracker final : public net::ClientTransport {
     if (auto* registration = std::get_if<wire::Register>(&envelope.message)) {
       registrations.push_back(*registration);
       if (refusal) return tell(correlation, wire::ErrorReply{*refusal});
-      if (sends_elsewhere)
-        return tell(last_elsewhere_ = correlation,
-                    wire::Elsewhere{.address = "elsewhere", .parts = parts});
+      if (redirects)
+        return tell(last_redirect_ = correlation,
+                    wire::Redirect{.address = "elsewhere", .parts = parts});
       session_ = registration->session;
       if (std::exchange(registered_with_, tracker_session) != tracker_session) sent_.clear();
       knows_session = true;
@@ -160,7 +160,7 @@ class FakeTracker final : public net::ClientTransport {
       for (const wire::AttemptId& id : back->jobs) {
         given_back.push_back(id);
         order.push_back("give back " + std::to_string(id.job_id.value));
-        take_back(id);
+        reclaim(id);
       }
     } else if (std::holds_alternative<wire::Bye>(envelope.message)) {
       ++byes;
@@ -169,7 +169,7 @@ class FakeTracker final : public net::ClientTransport {
   }
 
   // Hands it out again; on a busy machine a worker may have to give any job back.
-  void take_back(const wire::AttemptId& id) {
+  void reclaim(const wire::AttemptId& id) {
     const auto found = handed_.find(id.job_id.value);
     if (found == handed_.end()) return;
     due_.push_front(found->second);
@@ -232,7 +232,7 @@ class FakeTracker final : public net::ClientTransport {
   bool connected_ = false;
   SessionId session_{};
   std::int64_t registered_with_ = 0;  // the tracker session
-  std::uint64_t last_elsewhere_ = 0;  // the correlation
+  std::uint64_t last_redirect_ = 0;   // the correlation
   // To the last two registrations that it took, with their correlations.
   std::array<std::pair<std::uint64_t, wire::Registered>, 2> answers_{};
   wire::Pull last_pull_{};

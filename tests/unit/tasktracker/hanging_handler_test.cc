@@ -76,7 +76,7 @@ struct Bundle : WorkerBundle {
   const std::shared_ptr<Gate> gate = std::make_shared<Gate>();
 };
 
-TEST(HangingHandler, IsTimedOutAfterTheGraceAndAnotherThreadTakesThePlaceOfItsOwn) {
+TEST(HangingHandler, IsTimedOutAfterTheGraceAndItsThreadReplaced) {
   Bundle b;
   b.start();
   const wire::RunResult result = b.run(Bundle::stuck());
@@ -99,7 +99,7 @@ TEST(HangingHandler, IsKilledAfterTheGrace) {
   EXPECT_THAT(b.tracker().result_of(1)->message, StartsWith("killed: by ann; handler 'stuck' has"));
 }
 
-TEST(HangingHandler, IsNotHeardOfAnyMoreWhenItReturns) {
+TEST(HangingHandler, ReportsNothingWhenItReturnsLate) {
   Bundle b;
   b.start();
   (void)b.run(Bundle::stuck());
@@ -122,7 +122,7 @@ TEST(HangingHandler, IsNamedInTheLog) {
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("its thread is lost  task=t1  job=1  handler=stuck"));
 }
 
-TEST(HangingHandler, KeepsItsThreadWhenAsManyAreLostAsTheWorkerHas) {
+TEST(HangingHandler, KeepsItsThreadWhenTooManyThreadsAreLost) {
   set_log_level(LogLevel::kInfo);
   CaptureStderr();
   Bundle b;
@@ -132,7 +132,7 @@ TEST(HangingHandler, KeepsItsThreadWhenAsManyAreLostAsTheWorkerHas) {
   b.turn_for(kTimeout + 4 * kGrace);
   EXPECT_EQ(b.tracker().result_of(2), nullptr);
   const std::string said = GetCapturedStderr();
-  const std::string kept = "keeps its thread and its run  task=t2";
+  const std::string kept = "a handler does not stop; its run continues  task=t2";
   EXPECT_THAT(said, HasSubstr(kept));
   EXPECT_THAT(said.substr(std::min(said.find(kept) + 1, said.size())), Not(HasSubstr(kept)));
 }
@@ -155,7 +155,7 @@ TEST(HangingHandler, GivesItsThreadBackWhenItReturns) {
   EXPECT_THAT(b.run(Bundle::stuck()).message, HasSubstr("its thread is lost"));
 }
 
-TEST(HangingHandler, RunsAgainElsewhereWhenItsWorkerStopsAndIsNotWaitedFor) {
+TEST(HangingHandler, IsRequeuedWithoutWaitingWhenItsWorkerStops) {
   Bundle b;
   b.start();
   b.tracker().submit(1, Bundle::stuck(Duration{0}));

@@ -13,8 +13,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Two job trackers with two parts each, of four; and a job for each part.
-struct PartsBundle : WorkerBundle {
-  explicit PartsBundle(bool stop_without_lease = false)
+struct SplitGroupBundle : WorkerBundle {
+  explicit SplitGroupBundle(bool stop_without_lease = false)
       : WorkerBundle(
             Options{.threads = 4, .trackers = 2, .stop_without_lease = stop_without_lease}) {
     for (std::size_t which = 0; which < 2; ++which) {
@@ -60,8 +60,8 @@ struct PartsBundle : WorkerBundle {
 
 // It stops what it runs without a lease. The runs end when they are told to, so their results tell
 // why: kLater without a lease, kKilled otherwise.
-struct StoppingParts : PartsBundle {
-  StoppingParts() : PartsBundle(true) {
+struct StoppingParts : SplitGroupBundle {
+  StoppingParts() : SplitGroupBundle(true) {
     one().lease = kLong;
     two().lease = kLong;
   }
@@ -89,13 +89,13 @@ struct StoppingParts : PartsBundle {
   const std::int64_t of_two = job_of(2);
 };
 
-TEST(Parts, OfAGroupAreWorkedForAtAllItsJobTrackers) {
-  PartsBundle b;
+TEST(SplitGroup, AreServedAtAllJobTrackersOfTheGroup) {
+  SplitGroupBundle b;
   b.start();
   ASSERT_TRUE(b.until_both_know_it());
   EXPECT_EQ(b.one().registrations[0].session, b.two().registrations[0].session);
-  const auto first = PartsBundle::job_of(0);
-  const auto second = PartsBundle::job_of(3);
+  const auto first = SplitGroupBundle::job_of(0);
+  const auto second = SplitGroupBundle::job_of(3);
   b.one().submit(first, WorkerBundle::handler("noop"));
   b.two().submit(second, WorkerBundle::handler("noop"));
   EXPECT_TRUE(b.until([&] { return b.one().result_of(first) && b.two().result_of(second); }));
@@ -103,8 +103,8 @@ TEST(Parts, OfAGroupAreWorkedForAtAllItsJobTrackers) {
   EXPECT_THAT(b.two().results, SizeIs(1));
 }
 
-TEST(Parts, OfAJobTrackerThatIsNotReachedAreSaidOnce) {
-  PartsBundle b;
+TEST(SplitGroup, UnreachablePartitionsAreLoggedOnce) {
+  SplitGroupBundle b;
   b.own(1, {2}, 1);
   ::testing::internal::CaptureStderr();
   b.start();
@@ -117,20 +117,20 @@ TEST(Parts, OfAJobTrackerThatIsNotReachedAreSaidOnce) {
   EXPECT_EQ(log.find(said), log.rfind(said));
 }
 
-TEST(Parts, OfOneWithoutAnyAreAskedForAgainAndAgain) {
-  PartsBundle b;
-  b.two().sends_elsewhere = true;
+TEST(SplitGroup, TrackerWithoutPartitionsIsAskedRepeatedly) {
+  SplitGroupBundle b;
+  b.two().redirects = true;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.two().registrations.size() >= 2; }));
-  b.two().sends_elsewhere = false;
-  const auto job = PartsBundle::job_of(2);
+  b.two().redirects = false;
+  const auto job = SplitGroupBundle::job_of(2);
   b.two().submit(job, WorkerBundle::handler("noop"));
   EXPECT_TRUE(b.until([&] { return b.two().result_of(job) != nullptr; }));
 }
 
-TEST(Parts, OfOneWithoutAnyAreAskedForSoonWhenAnotherOneLetsGo) {
-  PartsBundle b;
-  b.two().sends_elsewhere = true;
+TEST(SplitGroup, TrackerWithoutPartitionsIsAskedSoonAfterAnotherStops) {
+  SplitGroupBundle b;
+  b.two().redirects = true;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.two().registrations.size() >= 12; })) << "seldom by now";
   const std::size_t before = b.two().registrations.size();
@@ -142,33 +142,33 @@ TEST(Parts, OfOneWithoutAnyAreAskedForSoonWhenAnotherOneLetsGo) {
 
 // Or it would have no owner, though this one has the worker: whatever it handed out would be
 // refused, and no result sent.
-TEST(Parts, StayWithTheirOwnerThoughItsAnswerFromBeforeItHadAnyComesAgain) {
-  PartsBundle b;
-  b.two().sends_elsewhere = true;
+TEST(SplitGroup, LateRedirectDoesNotTakePartitionsFromTheirOwner) {
+  SplitGroupBundle b;
+  b.two().redirects = true;
   b.start();
   ASSERT_TRUE(b.until([&] { return !b.two().registrations.empty(); }));
-  b.two().sends_elsewhere = false;
+  b.two().redirects = false;
   ASSERT_TRUE(b.until_registered(2));
-  b.two().say_elsewhere_again();
-  const auto job = PartsBundle::job_of(2);
+  b.two().redirect_again();
+  const auto job = SplitGroupBundle::job_of(2);
   b.two().submit(job, WorkerBundle::handler("noop"));
   EXPECT_TRUE(b.until([&] { return b.two().result_of(job) != nullptr; }));
 }
 
-TEST(Parts, AreFoundThoughTheFirstJobTrackerHasNone) {
-  PartsBundle b;
-  b.one().sends_elsewhere = true;
+TEST(SplitGroup, AreFoundWhenTheFirstJobTrackerOwnsNone) {
+  SplitGroupBundle b;
+  b.one().redirects = true;
   b.start();
-  const auto job = PartsBundle::job_of(2);
+  const auto job = SplitGroupBundle::job_of(2);
   b.two().submit(job, WorkerBundle::handler("noop"));
   EXPECT_TRUE(b.until([&] { return b.two().result_of(job) != nullptr; }));
 }
 
-TEST(Parts, ThatGoToAnotherTakeTheirResultsThere) {
-  PartsBundle b;
+TEST(SplitGroup, MovedPartitionsTakeTheirResultsToTheNewOwner) {
+  SplitGroupBundle b;
   b.start();
   ASSERT_TRUE(b.until_both_know_it());
-  const auto job = PartsBundle::job_of(1);
+  const auto job = SplitGroupBundle::job_of(1);
   b.one().submit(job, WorkerBundle::handler("hold", "500ms"));
   ASSERT_TRUE(b.until([&] { return b.holding == 1; }));
   b.one().disconnect();
@@ -179,39 +179,39 @@ TEST(Parts, ThatGoToAnotherTakeTheirResultsThere) {
   EXPECT_THAT(b.one().results, IsEmpty());
 }
 
-TEST(Parts, AreTakenFromTheNewestOwnerOnly) {
-  PartsBundle b;
+TEST(SplitGroup, AcceptJobsFromTheNewestOwnerOnly) {
+  SplitGroupBundle b;
   b.start();
   ASSERT_TRUE(b.until_both_know_it());
   // It has taken all, and the other one does not know it yet.
   b.own_from_now_on(1, {0, 1, 2, 3}, 2);
   ASSERT_TRUE(b.until([&] { return b.two().registrations.size() >= 2; }));
-  const auto old = PartsBundle::job_of(0);
+  const auto old = SplitGroupBundle::job_of(0);
   b.one().push(old, WorkerBundle::handler("noop"));
-  const auto now = PartsBundle::job_of(0, old + 1);
+  const auto now = SplitGroupBundle::job_of(0, old + 1);
   b.two().submit(now, WorkerBundle::handler("noop"));
   ASSERT_TRUE(b.until([&] { return b.two().result_of(now) != nullptr; }));
   EXPECT_EQ(b.one().result_of(old), nullptr);
   EXPECT_EQ(b.two().result_of(old), nullptr);
 }
 
-TEST(Parts, WithAllTheWorkGetAllThreads) {
-  PartsBundle b;
+TEST(SplitGroup, GetAllThreadsWhenTheyHaveAllTheWork) {
+  SplitGroupBundle b;
   b.start();
   ASSERT_TRUE(b.until_both_know_it());
   std::int64_t job = 0;
   for (int i = 0; i < 4; ++i) {
-    job = PartsBundle::job_of(0, job + 1);
+    job = SplitGroupBundle::job_of(0, job + 1);
     b.one().submit(job, WorkerBundle::handler("hold", "60s"));
   }
   EXPECT_TRUE(b.until([&] { return b.holding == 4; }));
 }
 
-TEST(Parts, AreAllLeftAtTheEnd) {
-  PartsBundle b;
+TEST(SplitGroup, ShutdownSaysGoodbyeToEveryJobTracker) {
+  SplitGroupBundle b;
   b.start();
   ASSERT_TRUE(b.until_both_know_it());
-  const auto job = PartsBundle::job_of(3);
+  const auto job = SplitGroupBundle::job_of(3);
   b.two().submit(job, WorkerBundle::handler("hold", "200ms"));
   ASSERT_TRUE(b.until([&] { return b.holding == 1; }));
   b.worker->request_stop(std::chrono::seconds{30});
@@ -221,16 +221,16 @@ TEST(Parts, AreAllLeftAtTheEnd) {
   EXPECT_EQ(b.two().byes, 1);
 }
 
-TEST(Parts, ThatGoToAnotherAreNotStoppedBeforeItHasAnsweredAPull) {
+TEST(SplitGroup, RunsContinueWhileTheirPartitionMovesToANewOwner) {
   StoppingParts b;
   b.own(0, {0, 1, 2, 3}, 1);
-  b.two().sends_elsewhere = true;
+  b.two().redirects = true;
   b.start();
   ASSERT_TRUE(b.until_registered(1));
   b.start_run(b.one(), b.of_one);
   b.start_run(b.one(), b.of_two);
   b.own(1, {2, 3}, 2);
-  b.two().sends_elsewhere = false;
+  b.two().redirects = false;
   ASSERT_TRUE(b.until_registered(2));
   b.one().kill(b.of_one);
   b.two().kill(b.of_two);
@@ -238,7 +238,7 @@ TEST(Parts, ThatGoToAnotherAreNotStoppedBeforeItHasAnsweredAPull) {
   EXPECT_EQ(b.outcome_of(b.of_two), wire::RunOutcome::kKilled);
 }
 
-TEST(Parts, AreNotStoppedWhileTheirOwnOwnerAnswers) {
+TEST(SplitGroup, RunsContinueWhileTheirOwnOwnerAnswers) {
   StoppingParts b;
   b.one().lease = StoppingParts::kShort;
   b.start();
@@ -253,7 +253,7 @@ TEST(Parts, AreNotStoppedWhileTheirOwnOwnerAnswers) {
   EXPECT_EQ(b.outcome_of(b.of_two), wire::RunOutcome::kKilled);
 }
 
-TEST(Parts, AreStoppedThoughAnotherOwnerWasLostBefore) {
+TEST(SplitGroup, RunsStopWhenTheirOwnerIsLostAfterAnother) {
   StoppingParts b;
   b.one().lease = StoppingParts::kShort;
   b.two().lease = StoppingParts::kShort;
@@ -268,14 +268,14 @@ TEST(Parts, AreStoppedThoughAnotherOwnerWasLostBefore) {
   EXPECT_EQ(b.outcome_of(b.of_two), wire::RunOutcome::kLater);
 }
 
-TEST(Parts, ThatNobodyLooksAfterAnyMoreAreStoppedAfterTheLease) {
+TEST(SplitGroup, RunsWithoutAnOwnerStopAfterTheLease) {
   StoppingParts b;
   b.one().lease = std::chrono::seconds{3};
   b.two().lease = StoppingParts::kShort;
   b.start();
   ASSERT_TRUE(b.until_registered(2));
   b.start_run(b.two(), b.of_two);
-  b.two().sends_elsewhere = true;
+  b.two().redirects = true;
   b.two().knows_session = false;
   ASSERT_TRUE(b.until([&] { return b.two().registrations.size() >= 2; }));
   b.pass(StoppingParts::kEnough);

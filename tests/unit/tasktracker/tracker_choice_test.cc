@@ -83,7 +83,7 @@ struct ChoiceBundle : net::ClientReceiver {
   std::unique_ptr<TrackerChoice> choice;
 };
 
-TEST(TrackerChoice, IsTheFirstAddressThatIsConnected) {
+TEST(TrackerChoice, IsTheFirstConnectedAddress) {
   ChoiceBundle one;
   EXPECT_THAT(one.turn(), IsEmpty());
   EXPECT_FALSE(one.choice->is_connected());
@@ -95,7 +95,7 @@ TEST(TrackerChoice, IsTheFirstAddressThatIsConnected) {
   EXPECT_THAT(one.b().sent, ElementsAre("hello"));
 }
 
-TEST(TrackerChoice, StaysWithOneThatServesWhenABetterAddressIsConnected) {
+TEST(TrackerChoice, StaysWithAServingTrackerWhenABetterOneConnects) {
   ChoiceBundle one;
   one.b().connect();
   (void)one.turn();
@@ -104,7 +104,7 @@ TEST(TrackerChoice, StaysWithOneThatServesWhenABetterAddressIsConnected) {
   EXPECT_EQ(one.choice->next_time(), std::nullopt);
 }
 
-TEST(TrackerChoice, GoesOnAtOnceWhenAConnectionIsLostAndRoundToTheFirst) {
+TEST(TrackerChoice, MovesToTheNextAddressWhenAConnectionIsLost) {
   ChoiceBundle one;
   for (LineToTracker* line : one.lines) line->connect();
   (void)one.turn();
@@ -119,7 +119,7 @@ TEST(TrackerChoice, GoesOnAtOnceWhenAConnectionIsLostAndRoundToTheFirst) {
   EXPECT_THAT(one.turn(), ElementsAre("connected to a")) << "the next in the round";
 }
 
-TEST(TrackerChoice, ComesBackToTheSameAddressWhenThereIsNoOther) {
+TEST(TrackerChoice, ReturnsToTheOnlyConnectedAddress) {
   ChoiceBundle one;
   one.a().connect();
   (void)one.turn();
@@ -128,7 +128,7 @@ TEST(TrackerChoice, ComesBackToTheSameAddressWhenThereIsNoOther) {
   EXPECT_THAT(one.turn(), ElementsAre("lost a", "connected to a"));
 }
 
-TEST(TrackerChoice, DoesNotHearTheOthers) {
+TEST(TrackerChoice, IgnoresMessagesFromOtherTrackers) {
   ChoiceBundle one;
   one.b().say("before any was chosen");
   one.a().connect();
@@ -139,7 +139,7 @@ TEST(TrackerChoice, DoesNotHearTheOthers) {
   EXPECT_THAT(one.turn(), ElementsAre("from a"));
 }
 
-TEST(TrackerChoice, LeavesOneThatDoesNotServeOnceAnotherIsConnected) {
+TEST(TrackerChoice, LeavesANonServingTrackerOnceAnotherConnects) {
   ChoiceBundle one;
   one.a().connect();
   (void)one.turn();
@@ -150,7 +150,7 @@ TEST(TrackerChoice, LeavesOneThatDoesNotServeOnceAnotherIsConnected) {
   EXPECT_THAT(one.turn(), ElementsAre("connected to c"));
 }
 
-TEST(TrackerChoice, DoesNotLeaveOneThatServesAgain) {
+TEST(TrackerChoice, StaysWithATrackerThatServesAgain) {
   ChoiceBundle one;
   one.a().connect();
   (void)one.turn();
@@ -161,7 +161,7 @@ TEST(TrackerChoice, DoesNotLeaveOneThatServesAgain) {
   EXPECT_THAT(one.turn(std::chrono::hours{1}), IsEmpty());
 }
 
-TEST(TrackerChoice, GoesWhereItIsSentOrSearchesForThatByAnotherName) {
+TEST(TrackerChoice, FollowsARedirectOrSearchesForAnUnknownAddress) {
   ChoiceBundle one;
   one.a().connect();
   one.b().connect();
@@ -176,7 +176,7 @@ TEST(TrackerChoice, GoesWhereItIsSentOrSearchesForThatByAnotherName) {
   EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to b"));
 }
 
-TEST(TrackerChoice, IsSentToAndFroSoonAFewTimesAndThenNoFasterThanEachTenthOfASecond) {
+TEST(TrackerChoice, FollowsAFewRedirectsQuicklyAndThenSlowsDown) {
   ChoiceBundle one;
   one.choose_of_two();
   const auto is_sent = [&one] { one.choice->leave_for("one that is not among the addresses"); };
@@ -195,7 +195,7 @@ TEST(TrackerChoice, IsSentToAndFroSoonAFewTimesAndThenNoFasterThanEachTenthOfASe
   EXPECT_TRUE(goes(std::chrono::milliseconds{15})) << "that one served";
 }
 
-TEST(TrackerChoice, GoesOnSoonFromOneThatItWasSentToAndThatHasStoppedByThen) {
+TEST(TrackerChoice, LeavesAStoppedRedirectTargetQuickly) {
   ChoiceBundle one;
   one.choose_of_two();
   one.choice->stay();
@@ -207,7 +207,7 @@ TEST(TrackerChoice, GoesOnSoonFromOneThatItWasSentToAndThatHasStoppedByThen) {
   EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to b"));
 }
 
-TEST(TrackerChoice, GoesOnSoonFromOneThatHasServedForAShortWhile) {
+TEST(TrackerChoice, LeavesQuicklyAfterATrackerServedBriefly) {
   ChoiceBundle one;
   one.choose_of_two();
   one.choice->stay();
@@ -215,7 +215,7 @@ TEST(TrackerChoice, GoesOnSoonFromOneThatHasServedForAShortWhile) {
   EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to b"));
 }
 
-TEST(TrackerChoice, GoesToAndFroNoFasterThanOnceASecond) {
+TEST(TrackerChoice, SwitchesTrackersAtMostOncePerSecond) {
   ChoiceBundle one;
   one.choose_of_two();
   one.choice->leave();

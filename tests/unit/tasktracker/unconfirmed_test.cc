@@ -6,8 +6,8 @@
 
 #include "shared/outbox/outbox_thread.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/support/inline_outbox_writer.h"
 #include "tests/support/manual_clock.h"
-#include "tests/support/outbox_lane.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/tasktracker/worker_bundle.h"
 
@@ -29,7 +29,7 @@ struct Life {
     thread = outbox::OutboxThread::start(std::move(on_disk), [this] {
                if (worker) worker->loop.wake();
              }).value();
-    worker = std::make_unique<WorkerBundle>(WorkerBundle::Options{.lane = thread.get(),
+    worker = std::make_unique<WorkerBundle>(WorkerBundle::Options{.writer = thread.get(),
                                                                   .last_id = last_id,
                                                                   .deliver_wait = milliseconds{200},
                                                                   .session = session});
@@ -63,7 +63,7 @@ class NoRuns final : public Runs {
  public:
   void add(std::vector<wire::HandedJob>&&, SteadyTime) override {}
   void close() override {}
-  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime>) override { return {}; }
+  std::vector<wire::AttemptId> reclaim(std::optional<SteadyTime>) override { return {}; }
   Stopped stop(wire::AttemptId, StopReason, const std::string&) override { return {}; }
   void stop_all(StopReason, const std::string&, bool) override {}
   std::optional<SteadyTime> keep_time(SteadyTime) override { return std::nullopt; }
@@ -75,8 +75,8 @@ class NoRuns final : public Runs {
 struct OtherGroupBundle {
   OtherGroupBundle() {
     outbox::Outbox before(config("web"), clock);
-    OutboxLane its_lane(before);
-    ReportOutbox reports(&its_lane, 0);
+    InlineOutboxWriter its_connection(before);
+    ReportOutbox reports(&its_connection, 0);
     reports.keep(SessionId{70}, wire::RunResult{.id = {JobId{1}, 1}});
     for (int i = 0; i < 3; ++i) reports.turn(clock.steady_now());
     EXPECT_EQ(before.entries(), 1);
@@ -86,14 +86,14 @@ struct OtherGroupBundle {
   }
   void start() {
     on_disk = std::make_unique<outbox::Outbox>(config("ops"), clock);
-    lane = std::make_unique<OutboxLane>(*on_disk);
+    writer = std::make_unique<InlineOutboxWriter>(*on_disk);
     auto transport = std::make_unique<FakeTracker>(loop);
     tracker = transport.get();
     std::vector<TrackerAddress> list;
     list.push_back({.endpoint = kAddress, .transport = std::move(transport)});
     link = std::make_unique<TrackerLink>(
         TrackerLinkConfig{.fetcher = {.session = SessionId{77}, .group = "ops"}}, std::move(list),
-        runs, clock, ReportOutbox(lane.get(), on_disk->last_id()), [](const std::string&) {});
+        runs, clock, ReportOutbox(writer.get(), on_disk->last_id()), [](const std::string&) {});
     tracker->connect();
   }
   void let_pass(Duration time) {
@@ -112,11 +112,11 @@ struct OtherGroupBundle {
   NoRuns runs;
   FakeTracker* tracker = nullptr;
   std::unique_ptr<outbox::Outbox> on_disk;
-  std::unique_ptr<OutboxLane> lane;
+  std::unique_ptr<InlineOutboxWriter> writer;
   std::unique_ptr<TrackerLink> link;
 };
 
-TEST(Unconfirmed, WhatAWorkerOfAnotherGroupHasLeftIsForOneOfThatGroup) {
+TEST(UnconfirmedReport, ReportsOfAnotherGroupAreLeftToThatGroup) {
   OtherGroupBundle b;
   b.start();
   b.let_pass(seconds{50});
@@ -125,7 +125,7 @@ TEST(Unconfirmed, WhatAWorkerOfAnotherGroupHasLeftIsForOneOfThatGroup) {
   EXPECT_EQ(of_that_group.entries(), 1) << "nobody holds it";
 }
 
-TEST(Unconfirmed, WhatNobodyOfItsGroupHasComeForIsReportedWhenItIsTooLateToCount) {
+TEST(UnconfirmedReport, UnclaimedReportsOfAnotherGroupAreSentAfterAMinute) {
   OtherGroupBundle b;
   b.start();
   b.let_pass(seconds{70});
@@ -134,7 +134,7 @@ TEST(Unconfirmed, WhatNobodyOfItsGroupHasComeForIsReportedWhenItIsTooLateToCount
   EXPECT_EQ(b.on_disk->entries(), 0);
 }
 
-TEST(Unconfirmed, WhatNobodyOfItsGroupHasComeForWaitsForTenLeases) {
+TEST(UnconfirmedReport, UnclaimedReportsOfAnotherGroupWaitTenLeases) {
   OtherGroupBundle b;
   b.start();
   b.tracker->lease = seconds{30};
@@ -144,7 +144,7 @@ TEST(Unconfirmed, WhatNobodyOfItsGroupHasComeForWaitsForTenLeases) {
   EXPECT_NE(b.tracker->result_of(1), nullptr);
 }
 
-TEST(Unconfirmed, TheTimeWithoutAJobTrackerDoesNotCount) {
+TEST(UnconfirmedReport, TimeWithoutAJobTrackerDoesNotCount) {
   OtherGroupBundle b;
   b.start();
   b.let_pass(seconds{40});
@@ -155,7 +155,7 @@ TEST(Unconfirmed, TheTimeWithoutAJobTrackerDoesNotCount) {
   EXPECT_EQ(b.tracker->result_of(1), nullptr);
 }
 
-TEST(Unconfirmed, NothingIsWrittenWhileTheTrackerConfirms) {
+TEST(UnconfirmedReport, NothingIsWrittenWhileTheTrackerConfirms) {
   testing::TempFolder folder;
   {
     Life life(folder, 1);
@@ -165,7 +165,7 @@ TEST(Unconfirmed, NothingIsWrittenWhileTheTrackerConfirms) {
   EXPECT_EQ(entries_in(folder), -1);
 }
 
-TEST(Unconfirmed, WhatEndedWhileTheTrackerIsAwayIsReportedByTheNextWorker) {
+TEST(UnconfirmedReport, NextWorkerReportsRunsThatEndedWithoutATracker) {
   testing::TempFolder folder;
   {
     Life life(folder, 1);
@@ -184,7 +184,7 @@ TEST(Unconfirmed, WhatEndedWhileTheTrackerIsAwayIsReportedByTheNextWorker) {
   }
 }
 
-TEST(Unconfirmed, AWorkerThatStopsKeepsWhatNobodyConfirmedAndSaysNoGoodbye) {
+TEST(UnconfirmedReport, StoppedWorkerKeepsUnconfirmedResultsWithoutSayingGoodbye) {
   testing::TempFolder folder;
   {
     Life life(folder, 1);
@@ -202,7 +202,7 @@ TEST(Unconfirmed, AWorkerThatStopsKeepsWhatNobodyConfirmedAndSaysNoGoodbye) {
   EXPECT_TRUE(next.worker->until_result(1));
 }
 
-TEST(Unconfirmed, AWorkerWithoutAJobTrackerStopsAtOnceWhenItsResultsAreOnDisk) {
+TEST(UnconfirmedReport, AWorkerWithoutAJobTrackerStopsAtOnceWhenItsResultsAreOnDisk) {
   testing::TempFolder folder;
   {
     Life life(folder, 1);
@@ -217,7 +217,7 @@ TEST(Unconfirmed, AWorkerWithoutAJobTrackerStopsAtOnceWhenItsResultsAreOnDisk) {
   EXPECT_EQ(entries_in(folder), 1);
 }
 
-TEST(Unconfirmed, AWorkerThatIsHeardLateForgetsWhatItKept) {
+TEST(UnconfirmedReport, LateConfirmationRemovesTheKeptResult) {
   testing::TempFolder folder;
   {
     Life life(folder, 1);

@@ -30,7 +30,7 @@ struct WorkerBundle {
     std::set<RunKind> allow = {RunKind::kHandler, RunKind::kCommand, RunKind::kShell,
                                RunKind::kScript};
     Environment environment = Environment::of_process();
-    outbox::Lane* lane = nullptr;  // none: nothing is kept
+    outbox::OutboxWriter* writer = nullptr;  // none: nothing is kept
     std::int64_t last_id = 0;
     Duration deliver_wait = std::chrono::seconds{2};
     std::int64_t session = 77;
@@ -68,7 +68,7 @@ struct WorkerBundle {
     config.stop_without_lease = options.stop_without_lease;
     config.load = options.load;
     worker = std::make_unique<Worker>(
-        config, *pool, loop, clock, std::move(list), ReportOutbox(options.lane, options.last_id),
+        config, *pool, loop, clock, std::move(list), ReportOutbox(options.writer, options.last_id),
         Worker::Callbacks{.on_ready = [this](const std::string&) { ++ready; },
                           .on_stopped = [this] { stopped = true; },
                           .wake = [this] { loop.wake(); },

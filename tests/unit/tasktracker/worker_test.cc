@@ -58,7 +58,7 @@ TEST(Worker, SendsOutputWhileTheJobStillRuns) {
   EXPECT_EQ(b.tracker().result_of(1), nullptr);
 }
 
-TEST(Worker, TakesNoJobsWhileItsMachineIsTooBusyAndSaysWhy) {
+TEST(Worker, TakesNoJobsWhileOverloadedAndReportsWhy) {
   Bundle b(Bundle::Options{.threads = 2, .load = {.memory = 90}});
   b.start();
   ASSERT_TRUE(b.hold(1, "60s"));
@@ -75,7 +75,7 @@ TEST(Worker, TakesNoJobsWhileItsMachineIsTooBusyAndSaysWhy) {
   EXPECT_EQ(b.tracker().last_pull().overload, "");
 }
 
-TEST(Worker, RunsEachOfManyJobsOnce) {
+TEST(Worker, RunsEachJobExactlyOnce) {
   Bundle b(Bundle::Options{.threads = 2});
   b.start();
   for (int job = 1; job <= 5000; ++job) b.tracker().submit(job, Bundle::handler("noop"));
@@ -86,7 +86,7 @@ TEST(Worker, RunsEachOfManyJobsOnce) {
   EXPECT_THAT(b.tracker().results, SizeIs(5000));
 }
 
-TEST(Worker, KeepsEachLineOfTheLogWithItsJobUnderManyThreads) {
+TEST(Worker, KeepsLogLinesWithTheirJobAcrossThreads) {
   constexpr int kAtOnce = 8;
   constexpr int kJobs = 8 * kAtOnce;
   constexpr int kLines = 50;
@@ -138,14 +138,14 @@ std::string log_of_refusal(const Error& refusal) {
   return said;
 }
 
-TEST(Worker, TellsAJobTrackerThatIsStartingFromOneThatRefusesIt) {
+TEST(Worker, LogsOnlyAPermanentRefusalAsAnError) {
   EXPECT_THAT(log_of_refusal({ErrorCode::kUnavailable, "is starting"}),
               MatchesRegex("[^\n]* info [^\n]*is starting\"\n"));
   EXPECT_THAT(log_of_refusal({ErrorCode::kInvalidArgument, "no such group"}),
               MatchesRegex("[^\n]* error [^\n]*no such group\"\n"));
 }
 
-TEST(Worker, NamesTheHandlersItHasWhenOneIsMissing) {
+TEST(Worker, ListsItsHandlersWhenOneIsMissing) {
   Bundle b;
   b.start();
   const wire::RunResult result = b.run(Bundle::handler("ecko"));
@@ -164,7 +164,7 @@ class LateRuns final : public Runs {
     }
   }
   void close() override {}
-  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime>) override { return {}; }
+  std::vector<wire::AttemptId> reclaim(std::optional<SteadyTime>) override { return {}; }
   Stopped stop(wire::AttemptId, StopReason, const std::string&) override { return {}; }
   void stop_all(StopReason, const std::string&, bool) override {}
   std::optional<SteadyTime> keep_time(SteadyTime) override { return std::nullopt; }
@@ -175,7 +175,7 @@ class LateRuns final : public Runs {
   std::vector<Ended> late_;
 };
 
-TEST(Worker, GivesBackWhatMayNotBeginAnyMore) {
+TEST(Worker, GivesBackAJobThatMayNoLongerStart) {
   Bundle b;
   LateRuns runs;
   auto transport = std::make_unique<FakeTracker>(b.loop);
@@ -197,7 +197,7 @@ TEST(Worker, GivesBackWhatMayNotBeginAnyMore) {
   EXPECT_EQ(tracker.result_of(1), nullptr);
 }
 
-TEST(Worker, BeginsAJobWhenItsTimeHasComeAndGivesBackOneThatIsKilledBefore) {
+TEST(Worker, StartsADeferredJobAtItsTimeUnlessKilledBefore) {
   Bundle b(Bundle::Options{.threads = 2});
   b.start();
   const SteadyTime handed = b.clock.steady_now();
@@ -215,7 +215,7 @@ TEST(Worker, BeginsAJobWhenItsTimeHasComeAndGivesBackOneThatIsKilledBefore) {
   EXPECT_GE(b.clock.steady_now() - handed, seconds{1});
 }
 
-TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAfterAWhile) {
+TEST(Worker, GivesBackJobsOfAForbiddenKindAfterADelay) {
   Bundle b(Bundle::Options{.threads = 2, .allow = {RunKind::kHandler, RunKind::kHttp}});
   b.start();
   const SteadyTime handed = b.clock.steady_now();
@@ -227,7 +227,7 @@ TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAfterAWhile) {
   EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
 }
 
-TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAtOnceWhenItStops) {
+TEST(Worker, GivesBackJobsOfForbiddenKindsAtOnceWhenStopping) {
   Bundle b(Bundle::Options{.allow = {RunKind::kHandler}});
   b.start();
   b.tracker().submit(1, Bundle::shell("true"));
@@ -239,7 +239,7 @@ TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAtOnceWhenItStops) {
   EXPECT_EQ(b.tracker().byes, 1);
 }
 
-TEST(Worker, FailsAJobThatItCannotReadForGood) {
+TEST(Worker, FailsAnUnreadableJobPermanently) {
   Bundle b;
   b.start();
   b.tracker().submit({.id = {JobId{1}, 1}, .spec = "\xC1 no map"});
@@ -248,7 +248,7 @@ TEST(Worker, FailsAJobThatItCannotReadForGood) {
   EXPECT_THAT(b.tracker().result_of(1)->message, HasSubstr("cannot be read"));
 }
 
-TEST(Worker, StopsAHandlerWhoseTimeIsOver) {
+TEST(Worker, StopsAHandlerAtItsTimeout) {
   Bundle b;
   b.start();
   JobSpec spec = Bundle::handler("sleep", "60s");
@@ -258,7 +258,7 @@ TEST(Worker, StopsAHandlerWhoseTimeIsOver) {
   EXPECT_EQ(result.message, "timed out after 30ms");
 }
 
-TEST(Worker, LetsARunEndThatIsFasterThanItsTimeLimit) {
+TEST(Worker, LetsARunEndWithinItsTimeLimit) {
   Bundle b;
   b.start();
   JobSpec spec = Bundle::handler("noop");
@@ -266,7 +266,7 @@ TEST(Worker, LetsARunEndThatIsFasterThanItsTimeLimit) {
   EXPECT_EQ(b.run(spec).outcome, wire::RunOutcome::kSucceeded);
 }
 
-TEST(Worker, KillsARunThatItIsToldToKill) {
+TEST(Worker, KillsARunOnRequest) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.hold(1, "60s"));
@@ -289,7 +289,7 @@ TEST(Worker, KillsAJobThatHasNotStarted) {
   EXPECT_EQ(b.tracker().result_of(2)->message, "killed: by ann (before it started)");
 }
 
-TEST(Worker, GivesBackWhatWaitsTooLongForAThread) {
+TEST(Worker, GivesBackJobsThatWaitTooLongForAThread) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.hold(1, "60s"));
@@ -299,7 +299,7 @@ TEST(Worker, GivesBackWhatWaitsTooLongForAThread) {
   EXPECT_EQ(b.tracker().result_of(1), nullptr);
 }
 
-TEST(Worker, SendsResultsAgainAfterAReconnect) {
+TEST(Worker, ResendsResultsAfterAReconnect) {
   Bundle b;
   b.start();
   b.tracker().confirms = false;
@@ -316,7 +316,7 @@ TEST(Worker, SendsResultsAgainAfterAReconnect) {
   EXPECT_TRUE(b.tracker().registrations[1].holding[0].started);
 }
 
-TEST(Worker, RegistersAgainWithWhatRunsWhenTheTrackerForgotIt) {
+TEST(Worker, RegistersAgainWithItsRunsWhenTheTrackerForgotIt) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.hold(1, "300ms"));
@@ -329,7 +329,7 @@ TEST(Worker, RegistersAgainWithWhatRunsWhenTheTrackerForgotIt) {
 
 // The answer of the job tracker's previous session is late. If it counted, the worker would refuse
 // each job of the new session.
-TEST(Worker, TakesOnlyTheAnswerToItsNewestRegistration) {
+TEST(Worker, AcceptsOnlyTheAnswerToItsLatestRegistration) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
@@ -344,7 +344,7 @@ TEST(Worker, TakesOnlyTheAnswerToItsNewestRegistration) {
   EXPECT_TRUE(b.until_result(1));
 }
 
-TEST(Worker, FinishesWhatRunsAndGivesBackTheRestBeforeItLeaves) {
+TEST(Worker, DrainsByFinishingRunsAndGivingBackTheRest) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.hold(1, "200ms"));
@@ -358,7 +358,7 @@ TEST(Worker, FinishesWhatRunsAndGivesBackTheRestBeforeItLeaves) {
 }
 
 // Nobody may wait for a lease because a hand-out crossed the stop.
-TEST(Worker, GivesBackWhatIsHandedOutWhileItDeliversItsLastResult) {
+TEST(Worker, GivesBackJobsHandedOutDuringItsLastDelivery) {
   Bundle b;
   b.start();
   b.tracker().confirms = false;
@@ -373,7 +373,7 @@ TEST(Worker, GivesBackWhatIsHandedOutWhileItDeliversItsLastResult) {
   EXPECT_EQ(b.tracker().byes, 1);
 }
 
-TEST(Worker, SaysGoodbyeUntilItIsAnswered) {
+TEST(Worker, RepeatsGoodbyeUntilItIsAnswered) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
@@ -386,7 +386,7 @@ TEST(Worker, SaysGoodbyeUntilItIsAnswered) {
   EXPECT_TRUE(b.worker->has_left());
 }
 
-TEST(Worker, EndsWithoutAnAnswerToItsGoodbyeAtTheSecondSignal) {
+TEST(Worker, SecondSignalEndsItWithoutAGoodbyeAnswer) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
@@ -401,7 +401,7 @@ TEST(Worker, EndsWithoutAnAnswerToItsGoodbyeAtTheSecondSignal) {
 }
 
 // Whoever is told goodbye takes back what is claimed for it.
-TEST(Worker, RunsNothingThatIsHandedOutAfterItsGoodbye) {
+TEST(Worker, RunsNoJobHandedOutAfterItsGoodbye) {
   Bundle b;
   std::atomic<bool> has_run = false;
   b.handlers["note"] = [&has_run](JobContext&) {
@@ -424,7 +424,7 @@ TEST(Worker, RunsNothingThatIsHandedOutAfterItsGoodbye) {
   EXPECT_THAT(b.tracker().given_back, IsEmpty());
 }
 
-TEST(Worker, SaysNoGoodbyeWhereNobodyHasBeenForALease) {
+TEST(Worker, SkipsGoodbyeAfterALeaseWithoutATracker) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
@@ -438,7 +438,7 @@ TEST(Worker, SaysNoGoodbyeWhereNobodyHasBeenForALease) {
   EXPECT_FALSE(b.worker->has_left());
 }
 
-TEST(Worker, WaitsToSayGoodbyeToAJobTrackerThatHasJustGone) {
+TEST(Worker, WaitsToSayGoodbyeToATrackerThatJustDisconnected) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
@@ -453,7 +453,7 @@ TEST(Worker, WaitsToSayGoodbyeToAJobTrackerThatHasJustGone) {
   EXPECT_GT(b.tracker().byes, 0);
 }
 
-TEST(Worker, AsksForALaterRunOfWhatDoesNotEndInTime) {
+TEST(Worker, RequeuesRunsThatOutlastTheDrainTimeout) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.hold(1, "60s"));
@@ -463,7 +463,7 @@ TEST(Worker, AsksForALaterRunOfWhatDoesNotEndInTime) {
   EXPECT_THAT(b.tracker().result_of(1)->message, HasSubstr("worker 'host-1' shuts down"));
 }
 
-TEST(Worker, StopsAtOnceWhenAskedASecondTime) {
+TEST(Worker, StopsAtOnceOnASecondRequest) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.hold(1, "60s"));
@@ -503,7 +503,7 @@ TEST(Worker, WorksForOneJobTrackerAtATime) {
   EXPECT_THAT(b.next().results, IsEmpty());
 }
 
-TEST(Worker, GoesOnToTheNextJobTrackerWithAllThatItHolds) {
+TEST(Worker, FailsOverToTheNextTrackerWithAllItsJobs) {
   TwoAddresses b;
   b.start_with_a_run("300ms");
   b.tracker().confirms = false;
@@ -519,7 +519,7 @@ TEST(Worker, GoesOnToTheNextJobTrackerWithAllThatItHolds) {
   EXPECT_EQ(b.ready, 2);
 }
 
-TEST(Worker, TakesJobsOfTheNextJobTrackerWhileTheFirstIsAway) {
+TEST(Worker, TakesJobsFromTheNextTrackerAfterADisconnect) {
   TwoAddresses b;
   b.start_with_a_run("60s");
   b.next().submit(9, Bundle::handler("noop"));
@@ -527,7 +527,7 @@ TEST(Worker, TakesJobsOfTheNextJobTrackerWhileTheFirstIsAway) {
   EXPECT_TRUE(b.until([&] { return b.next().result_of(9) != nullptr; }));
 }
 
-TEST(Worker, GoesOnToTheNextJobTrackerWhenOneIsSilentForALease) {
+TEST(Worker, FailsOverWhenATrackerIsSilentForALease) {
   TwoAddresses b;
   b.tracker().lease = milliseconds{200};
   b.start_with_a_run("1s");
@@ -539,7 +539,7 @@ TEST(Worker, GoesOnToTheNextJobTrackerWhenOneIsSilentForALease) {
 
 // Whoever looks after its group by now gives it one lease to come, and may be the last that it
 // tries.
-TEST(Worker, GoesOnToTheNextJobTrackerLongBeforeALeaseWhenOneDoesNotAnswerARegistration) {
+TEST(Worker, FailsOverSoonWhenARegistrationIsNotAnswered) {
   TwoAddresses b;
   b.tracker().is_silent = true;
   b.start();
@@ -548,7 +548,7 @@ TEST(Worker, GoesOnToTheNextJobTrackerLongBeforeALeaseWhenOneDoesNotAnswerARegis
   EXPECT_LT(b.clock.steady_now() - started, b.next().lease - milliseconds{500});
 }
 
-TEST(Worker, GoesOnPastTwoJobTrackersThatDoNotAnswerARegistrationWithinALease) {
+TEST(Worker, PassesTwoUnresponsiveTrackersWithinALease) {
   Bundle b(Bundle::Options{.trackers = 3});
   b.tracker().is_silent = true;
   b.trackers[1]->is_silent = true;
@@ -559,15 +559,15 @@ TEST(Worker, GoesOnPastTwoJobTrackersThatDoNotAnswerARegistrationWithinALease) {
 }
 
 // Each time that the near one sends it there, it waits longer.
-TEST(Worker, RegistersWithAnOwnerThatIsFarThoughANearJobTrackerSendsItThereAtOnce) {
+TEST(Worker, RegistersWithASlowOwnerDespiteRepeatedRedirects) {
   Bundle b(Bundle::Options{.trackers = 2});
-  b.tracker().sends_elsewhere = true;
+  b.tracker().redirects = true;
   b.trackers[1]->answers_after = seconds{1};
   b.start();
   EXPECT_TRUE(b.until([&] { return b.ready > 0; }));
 }
 
-TEST(Worker, GoesOnToTheNextJobTrackerWhenOneSaysThatItStops) {
+TEST(Worker, FailsOverWhenATrackerSaysItStops) {
   TwoAddresses b;
   b.start_with_a_run("60s");
   // It stays with a tracker for a second at least.
@@ -578,7 +578,7 @@ TEST(Worker, GoesOnToTheNextJobTrackerWhenOneSaysThatItStops) {
   EXPECT_THAT(b.next().registrations[0].holding, SizeIs(1));
 }
 
-TEST(Worker, StopsWhatRunsWhenItsLeaseHasEndedIfThatIsAskedFor) {
+TEST(Worker, StopsRunsAfterItsLeaseWhenConfigured) {
   Bundle b(Bundle::Options{.stop_without_lease = true});
   b.tracker().lease = milliseconds{200};
   b.start();
@@ -593,7 +593,7 @@ TEST(Worker, StopsWhatRunsWhenItsLeaseHasEndedIfThatIsAskedFor) {
               HasSubstr("the job tracker that owns it did not answer worker 'host-1' for a lease"));
 }
 
-TEST(Worker, LetsWhatRunsGoOnWhenItsLeaseHasEnded) {
+TEST(Worker, ContinuesRunsAfterItsLeaseByDefault) {
   Bundle b;
   b.tracker().lease = milliseconds{200};
   b.start();
@@ -606,7 +606,7 @@ TEST(Worker, LetsWhatRunsGoOnWhenItsLeaseHasEnded) {
   EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
 }
 
-TEST(Worker, StopsNothingWhileItHasALease) {
+TEST(Worker, StopsNoRunWhileItHasALease) {
   Bundle b(Bundle::Options{.stop_without_lease = true});
   b.start();
   ASSERT_TRUE(b.hold(1, "200ms"));
@@ -614,7 +614,7 @@ TEST(Worker, StopsNothingWhileItHasALease) {
   EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
 }
 
-TEST(Worker, GoesOnToTheNextJobTrackerWhenOneRefusesIt) {
+TEST(Worker, FailsOverWhenARegistrationIsRefused) {
   TwoAddresses b;
   b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker is starting"};
   b.next().submit(9, Bundle::handler("noop"));
@@ -622,7 +622,7 @@ TEST(Worker, GoesOnToTheNextJobTrackerWhenOneRefusesIt) {
   EXPECT_TRUE(b.until([&] { return b.next().result_of(9) != nullptr; }));
 }
 
-TEST(Worker, GoesOnToTheNextJobTrackerWhenItsPullIsRefused) {
+TEST(Worker, FailsOverWhenAPullIsRefused) {
   TwoAddresses b;
   b.start_with_a_run("60s");
   const SteadyTime started = b.clock.steady_now();
@@ -632,7 +632,7 @@ TEST(Worker, GoesOnToTheNextJobTrackerWhenItsPullIsRefused) {
   EXPECT_THAT(b.next().registrations[0].holding, SizeIs(1));
 }
 
-TEST(Worker, StaysWithAJobTrackerThatServesAgainBeforeThereIsAnother) {
+TEST(Worker, StaysWithATrackerThatServesAgainBeforeAnotherConnects) {
   TwoAddresses b;
   b.tracker().lease = milliseconds{600};
   b.start_with_a_run("60s");
@@ -648,7 +648,7 @@ TEST(Worker, StaysWithAJobTrackerThatServesAgainBeforeThereIsAnother) {
   EXPECT_THAT(b.next().registrations, IsEmpty());
 }
 
-TEST(Worker, DoesNotHearAJobTrackerThatItHasLeft) {
+TEST(Worker, IgnoresATrackerThatItHasLeft) {
   TwoAddresses b;
   b.start_with_a_run("60s");
   b.tracker().disconnect();
@@ -663,7 +663,7 @@ TEST(Worker, DoesNotHearAJobTrackerThatItHasLeft) {
   EXPECT_THAT(b.tracker().registrations, SizeIs(1));
 }
 
-TEST(Worker, RefusesWhatASessionOfBeforeHandsOutWhenItIsBackAtThatAddress) {
+TEST(Worker, RefusesHandOutsOfAnEarlierSessionAfterReturning) {
   TwoAddresses b;
   b.start_with_a_run("60s");
   b.tracker().disconnect();
@@ -681,7 +681,7 @@ TEST(Worker, RefusesWhatASessionOfBeforeHandsOutWhenItIsBackAtThatAddress) {
   EXPECT_EQ(b.tracker().result_of(7), nullptr);
 }
 
-TEST(Worker, SaysGoodbyeToTheNextJobTrackerWhenTheFirstEndsWithoutAnAnswer) {
+TEST(Worker, SaysGoodbyeToTheNextTrackerWhenTheFirstDies) {
   TwoAddresses b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
@@ -696,7 +696,7 @@ TEST(Worker, SaysGoodbyeToTheNextJobTrackerWhenTheFirstEndsWithoutAnAnswer) {
   EXPECT_TRUE(b.worker->has_left());
 }
 
-TEST(Worker, DeliversWhatIsLeftToTheNextJobTrackerWhenItStops) {
+TEST(Worker, DeliversItsLastResultToTheNextTrackerWhenStopping) {
   TwoAddresses b;
   b.start_with_a_run("200ms");
   b.worker->request_stop(seconds{30});

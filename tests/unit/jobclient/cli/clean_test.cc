@@ -26,7 +26,7 @@ wire::Message two_steps(const wire::Message& request) {
   return page;
 }
 
-TEST(Clean, GoesOnUntilTheTrackerHasNoMore) {
+TEST(Clean, ContinuesUntilNoRowsAreLeft) {
   Cli cli(two_steps);
   EXPECT_EQ(cli.run({"clean", "--group", "ops", "--task-id", "nightly", "--all"}), kDone);
   EXPECT_EQ(cli.out.str(), "10 rows removed\n");
@@ -46,14 +46,14 @@ TEST(Clean, KeepsTheNewestRows) {
   EXPECT_EQ(cli.tracker.asked<wire::Act>()[0].before, 1101);
 }
 
-TEST(Clean, AsksForNothingWhereThereAreFewerRowsThanStay) {
+TEST(Clean, SendsNothingWhenThereAreFewerRowsThanToKeep) {
   Cli cli(two_steps);
   EXPECT_EQ(cli.run({"clean", "--keep", "1000"}), kDone);
   EXPECT_EQ(cli.out.str(), "0 rows removed\n");
   EXPECT_TRUE(cli.tracker.asked<wire::Act>().empty());
 }
 
-TEST(Clean, KeepsNoFewerRowsThanNone) {
+TEST(Clean, RefusesANegativeNumberOfRowsToKeep) {
   FakeTracker tracker(two_steps);
   const auto client = tracker.open({}).value();
   const auto removed = client->clean_history({.group = "ops", .keep = -1});
@@ -62,14 +62,14 @@ TEST(Clean, KeepsNoFewerRowsThanNone) {
   EXPECT_TRUE(tracker.asked<wire::Act>().empty());
 }
 
-TEST(Clean, TakesATimeOrHowLongAgo) {
+TEST(Clean, AcceptsATimeOrAnAge) {
   Cli cli(two_steps);
   EXPECT_EQ(cli.run({"clean", "--older-than", "2026-11-01T00:00:00Z"}), kDone);
   EXPECT_EQ(cli.tracker.asked<wire::Act>()[0].until_us,
             parse_time("2026-11-01T00:00:00Z").value().time_since_epoch().count());
 }
 
-TEST(Clean, WantsExactlyOneRule) {
+TEST(Clean, RequiresExactlyOneRule) {
   Cli cli(two_steps);
   EXPECT_EQ(cli.run({"clean"}), kWrongInput);
   EXPECT_EQ(cli.run({"clean", "--all", "--keep", "5"}), kWrongInput);
@@ -92,7 +92,7 @@ wire::Message two_groups(const wire::Message&) {
   return wire::Rows{.rows = {row("mail"), row("ops")}};
 }
 
-TEST(Report, AddsUpTheGroupsOfADay) {
+TEST(Report, SumsTheGroupsOfADay) {
   Cli cli(two_groups);
   EXPECT_EQ(cli.run({"report", "--days", "2", "--tz", "Asia/Shanghai", "-o", "jsonl"}), kDone);
   const auto asked = cli.tracker.asked<wire::Query>();

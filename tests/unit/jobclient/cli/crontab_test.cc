@@ -48,14 +48,14 @@ TEST(Crontab, FindsEveryEntryAndNothingElse) {
   EXPECT_THAT(lines, ElementsAre(7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 23));
 }
 
-TEST(Crontab, MayBeginWithAByteOrderMark) {
+TEST(Crontab, AcceptsAByteOrderMark) {
   EXPECT_EQ(only_job("\xEF\xBB\xBF"
                      "0 1 * * * echo hi\n")
                 .schedule.cron,
             "0 1 * * *");
 }
 
-TEST(Crontab, TakesOverTheScheduleAsItIs) {
+TEST(Crontab, KeepsTheScheduleUnchanged) {
   const JobSpec job = entry_on(7).job.value();
   EXPECT_EQ(job.schedule.kind, ScheduleKind::kCron);
   EXPECT_EQ(job.schedule.cron, "*/5 * * * *");
@@ -65,7 +65,7 @@ TEST(Crontab, TakesOverTheScheduleAsItIs) {
   EXPECT_EQ(entry_on(11).job.value().schedule.cron, "@daily");
 }
 
-TEST(Crontab, LetsRunsOverlapAsCronDoes) {
+TEST(Crontab, AllowsOverlapLikeCron) {
   EXPECT_EQ(entry_on(7).job.value().overlap, Overlap::kParallel);
 }
 
@@ -78,7 +78,7 @@ TEST(Crontab, RunsTheCommandInTheShellOfTheCrontab) {
                                        "/usr/local/bin/check-disk --quiet"));
 }
 
-TEST(Crontab, RunsItInThePlainShellOtherwise) {
+TEST(Crontab, RunsTheCommandInTheDefaultShellOtherwise) {
   const carillon::Run run = only_job("* * * * * date | tee x\n").run;
   EXPECT_EQ(run.kind, RunKind::kShell);
   EXPECT_EQ(run.shell, "cd \"${HOME:-/}\" || exit\ndate | tee x");
@@ -89,13 +89,13 @@ TEST(Crontab, QuotesTheEnvironmentForTheShell) {
               StartsWith("export GREETING='it'\\''s a $day'\n"));
 }
 
-TEST(Crontab, AppliesAnEnvironmentLineToWhatFollowsIt) {
+TEST(Crontab, AppliesAnEnvironmentLineToLaterEntries) {
   const auto entries = read_crontab("* * * * * a\nX=1\n* * * * * b\n", options());
   EXPECT_EQ(entries[0].job.value().run.shell.find("export X"), std::string::npos);
   EXPECT_THAT(entries[1].job.value().run.shell, StartsWith("export X='1'\n"));
 }
 
-TEST(Crontab, GivesWhatFollowsAPercentSignOnStdin) {
+TEST(Crontab, PassesTextAfterAPercentSignToStdin) {
   const CrontabEntry entry = entry_on(14);
   EXPECT_EQ(entry.job.value().payload, "Dear Ann,\n\nhave a rest\n");
   EXPECT_THAT(entry.job.value().run.command[2], HasSubstr("\nmail -s \"It is 10:15%\" ann"));
@@ -106,13 +106,13 @@ TEST(Crontab, RefusesARebootEntryWithTheReason) {
   EXPECT_THAT(entry_on(13).job.error().message, HasSubstr("cannot start with the machine"));
 }
 
-TEST(Crontab, RefusesWhatIsNoScheduleWithTheReason) {
+TEST(Crontab, RefusesAnInvalidScheduleWithTheReason) {
   EXPECT_THAT(entry_on(17).job.error().message, HasSubstr("61 is out of range"));
   EXPECT_FALSE(entry_on(18).job.ok());
   EXPECT_THAT(entry_on(19).job.error().message, HasSubstr("no command"));
 }
 
-TEST(Crontab, TakesTheZoneOfCronTzForTheScheduleAndOfTzForTheCommand) {
+TEST(Crontab, UsesCronTzForSchedulesAndTzForCommands) {
   const CrontabEntry new_york = entry_on(21);
   EXPECT_EQ(new_york.job.value().schedule.tz, "America/New_York");
   const CrontabEntry with_tz = entry_on(23);
@@ -126,12 +126,12 @@ TEST(Crontab, RefusesAnUnknownZone) {
   EXPECT_THAT(entries[0].job.error().message, HasSubstr("Mars/Olympus"));
 }
 
-TEST(Crontab, SaysWhatDoesNotCarryOver) {
+TEST(Crontab, NotesThatOutputIsNotMailed) {
   EXPECT_THAT(entry_on(7).note, HasSubstr("not mailed"));
   EXPECT_EQ(read_crontab("MAILTO=\"\"\n* * * * * x\n", options())[0].note, "");
 }
 
-TEST(Crontab, MakesTheSameIdsInEveryImport) {
+TEST(Crontab, GivesTheSameTaskIdsInEveryImport) {
   std::vector<std::string> first;
   std::vector<std::string> second;
   for (const auto& entry : personal()) {
@@ -146,16 +146,16 @@ TEST(Crontab, MakesTheSameIdsInEveryImport) {
   EXPECT_THAT(first[1], StartsWith("cron-backup-sh-"));
 }
 
-TEST(Crontab, KeepsTheIdOfACommandWhoseScheduleWasChanged) {
+TEST(Crontab, KeepsTheTaskIdWhenTheScheduleChanges) {
   EXPECT_EQ(only_job("0 1 * * * backup\n").task_id, only_job("0 2 * * * backup\n").task_id);
 }
 
-TEST(Crontab, CountsACommandThatStandsThereTwice) {
+TEST(Crontab, NumbersTheTaskIdsOfARepeatedCommand) {
   const auto entries = read_crontab("0 1 * * * backup\n0 2 * * * backup\n", options());
   EXPECT_EQ(entries[1].job.value().task_id, entries[0].job.value().task_id + "-2");
 }
 
-TEST(Crontab, SaysThatTheOutputOfWhatIsLeftInTheBackgroundIsNotKept) {
+TEST(Crontab, WarnsThatOutputOfBackgroundCommandsIsNotKept) {
   for (const char* line : {"x &", "x; y &\t", "x &%input"}) {
     EXPECT_THAT(read_crontab("* * * * * " + std::string{line} + "\n", options())[0].note,
                 HasSubstr("redirect"))
@@ -164,7 +164,7 @@ TEST(Crontab, SaysThatTheOutputOfWhatIsLeftInTheBackgroundIsNotKept) {
   EXPECT_EQ(read_crontab("* * * * * x & wait\n", options())[0].note, "");
 }
 
-TEST(Crontab, DetectsTheSystemFormByItsRootEntries) {
+TEST(Crontab, DetectsASystemCrontabByItsRootEntries) {
   const auto entries = read_crontab(data("system"), options());
   ASSERT_EQ(entries.size(), 4u);
   EXPECT_EQ(entries[0].user, "root");
@@ -173,7 +173,7 @@ TEST(Crontab, DetectsTheSystemFormByItsRootEntries) {
   EXPECT_EQ(entries[2].user, "www-data");
 }
 
-TEST(Crontab, DetectsTheSystemFormByItsPath) {
+TEST(Crontab, DetectsASystemCrontabByItsPath) {
   CrontabOptions how = options();
   how.path = "/etc/cron.d/cache";
   EXPECT_EQ(read_crontab("* * * * * www-data purge\n", how)[0].user, "www-data");
@@ -181,7 +181,7 @@ TEST(Crontab, DetectsTheSystemFormByItsPath) {
   EXPECT_EQ(read_crontab("* * * * * www-data purge\n", how)[0].command, "www-data purge");
 }
 
-TEST(Crontab, TakesTheFormThatItIsTold) {
+TEST(Crontab, UsesTheRequestedForm) {
   CrontabOptions how = options();
   how.form = CrontabOptions::Form::kUser;
   EXPECT_EQ(read_crontab(data("system"), how)[2].command, "www-data\t/usr/bin/purge-cache");
@@ -189,7 +189,7 @@ TEST(Crontab, TakesTheFormThatItIsTold) {
   EXPECT_EQ(read_crontab("* * * * * nobody-here x\n", how)[0].user, "nobody-here");
 }
 
-TEST(Crontab, RefusesTheEntriesOfOtherUsersUnlessToldTo) {
+TEST(Crontab, RefusesEntriesOfOtherUsersUnlessAllowed) {
   CrontabOptions how = options();
   const auto refused = read_crontab(data("system"), how);
   EXPECT_THAT(refused[2].job.error().message, HasSubstr("--user www-data"));
@@ -214,7 +214,7 @@ TEST(Crontab, GivesEveryJobTheChosenGroupAndRules) {
   EXPECT_THAT(job.task_id, StartsWith("host1-x-"));
 }
 
-TEST(Crontab, ReadsLinesThatEndAsOnWindows) {
+TEST(Crontab, AcceptsWindowsLineEndings) {
   EXPECT_EQ(read_crontab("* * * * * x\r\n", options())[0].command, "x");
 }
 

@@ -60,13 +60,13 @@ class TempFile {
   std::string path_;
 };
 
-TEST(JobFlags, HaveTheDefaultsOfAJob) {
+TEST(JobFlags, KeepTheDefaultsOfAJobWhenAbsent) {
   JobSpec plain;
   plain.run.handler = "noop";
   EXPECT_EQ(job({}), plain);
 }
 
-TEST(JobFlags, SayWhatTheJobIsAbout) {
+TEST(JobFlags, SetTaskIdGroupDescriptionOwnerAndTags) {
   const JobSpec made = job({"--task-id", "nightly", "--group", "ops", "--description", "a backup",
                             "--owner", "ann", "--tags", "db,disk", "--replace-on-exist"});
   EXPECT_EQ(made.task_id, "nightly");
@@ -77,7 +77,7 @@ TEST(JobFlags, SayWhatTheJobIsAbout) {
   EXPECT_TRUE(made.replace_on_exist);
 }
 
-TEST(JobFlags, TakeATimeOrSoLongFromNow) {
+TEST(JobFlags, AcceptATimeOrADelay) {
   EXPECT_EQ(job({"--now"}).schedule.kind, ScheduleKind::kNow);
   const Schedule at = job({"--at", "2026-12-24T18:00:00+01:00"}).schedule;
   EXPECT_EQ(at.kind, ScheduleKind::kAt);
@@ -86,7 +86,7 @@ TEST(JobFlags, TakeATimeOrSoLongFromNow) {
   EXPECT_EQ(job({"--at", "2026-12-24 18:00:00", "--tz", "Europe/Berlin"}).schedule.at, at.at);
 }
 
-TEST(JobFlags, TakeACronExpression) {
+TEST(JobFlags, AcceptACronExpression) {
   const Schedule schedule =
       job({"--cron", "0 0 2 * * ?", "--tz", "Asia/Shanghai", "--dst", "twice"}).schedule;
   EXPECT_EQ(schedule.kind, ScheduleKind::kCron);
@@ -96,7 +96,7 @@ TEST(JobFlags, TakeACronExpression) {
 }
 
 // Without any job tracker, as `jobclient next` does.
-TEST(JobFlags, RefuseACronThatIsWrongOrNeverFires) {
+TEST(JobFlags, RefuseAnInvalidOrNeverFiringCron) {
   EXPECT_THAT(refusal({"--cron", "0 0 24 * * ?"}), HasSubstr("hour 24 is out of range 0-23"));
   EXPECT_THAT(refusal({"--cron", "0 0 2 30 2 ?"}), HasSubstr("cron '0 0 2 30 2 ?': "));
   EXPECT_THAT(refusal({"--cron", "0 0 2 * * ? 2020"}), HasSubstr("cron '0 0 2 * * ? 2020': "));
@@ -121,7 +121,7 @@ TEST(JobFlags, RefuseAnEmptyZoneOrLanguage) {
               HasSubstr("--language: '' is empty"));
 }
 
-TEST(JobFlags, RefuseAParamOrHeaderThatIsGivenTwiceOrHasNoName) {
+TEST(JobFlags, RefuseRepeatedOrUnnamedParamsAndHeaders) {
   EXPECT_EQ(refusal({"--handler", "x", "--param", "a=1", "--param", "a=2"}),
             "--param 'a' was given twice");
   EXPECT_EQ(refusal({"--http", "http://h/", "--header", "X: 1", "--header", "X: 2"}),
@@ -132,17 +132,17 @@ TEST(JobFlags, RefuseAParamOrHeaderThatIsGivenTwiceOrHasNoName) {
             "--param 'x' has no '=' (write NAME=VALUE)");
 }
 
-TEST(JobFlags, RefuseDashesWithNothingAfterThem) {
+TEST(JobFlags, RefuseADoubleDashWithoutACommand) {
   EXPECT_EQ(refusal({"--handler", "greet", "--"}),
-            "nothing follows -- (write PROGRAM [ARGUMENT]... there, or leave it out)");
+            "nothing follows -- (write PROGRAM [ARGUMENT]... there, or leave out the --)");
 }
 
-TEST(JobFlags, RefuseParamsThatAnHttpRequestHasNoPlaceFor) {
+TEST(JobFlags, RefuseParamsOfAnHttpJob) {
   EXPECT_EQ(refusal({"--http", "http://h/", "--param", "a=b"}),
             "params cannot be combined with http (put them into its url, headers or body)");
 }
 
-TEST(JobFlags, TakeRepetitions) {
+TEST(JobFlags, AcceptIntervalFixedDelayAndManualSchedules) {
   const Schedule every =
       job({"--every", "1h30m", "--count", "3", "--first", "2026-11-22T00:00:00Z"}).schedule;
   EXPECT_EQ(every.kind, ScheduleKind::kEvery);
@@ -156,7 +156,7 @@ TEST(JobFlags, TakeRepetitions) {
   EXPECT_EQ(job({"--manual"}).schedule.kind, ScheduleKind::kManual);
 }
 
-TEST(JobFlags, TakeHowItIsRun) {
+TEST(JobFlags, AcceptPriorityTimeoutDeadlineAndOverlap) {
   const JobSpec made = job({"--manual", "--priority", "5", "--timeout", "1m", "--start-deadline",
                             "2h", "--overlap", "parallel"});
   EXPECT_EQ(made.priority, 5);
@@ -167,7 +167,7 @@ TEST(JobFlags, TakeHowItIsRun) {
               HasSubstr("overlap cannot be combined with now"));
 }
 
-TEST(JobFlags, TakeRetries) {
+TEST(JobFlags, AcceptRetries) {
   const RetryPolicy retries =
       job({"--retries", "4", "--retry-policy", "exponential", "--retry-base", "2s", "--retry-cap",
            "1m", "--retry-jitter", "0.25"})
@@ -179,11 +179,11 @@ TEST(JobFlags, TakeRetries) {
                                   .jitter = 0.25}));
 }
 
-TEST(JobFlags, TakeTheWaitOfALaterRunWithoutRetries) {
+TEST(JobFlags, AcceptARetryBaseWithoutRetries) {
   EXPECT_EQ(job({"--retry-base", "1s"}).retries, (RetryPolicy{.max = 0, .base = seconds{1}}));
 }
 
-TEST(JobFlags, TakeAMisfirePolicy) {
+TEST(JobFlags, AcceptAMisfirePolicy) {
   const Misfire misfire = job({"--every", "1m", "--misfire", "fire_all", "--misfire-max", "50",
                                "--misfire-window", "6h", "--misfire-threshold", "30s"})
                               .misfire;
@@ -194,20 +194,20 @@ TEST(JobFlags, TakeAMisfirePolicy) {
   EXPECT_EQ(job({"--every", "1m", "--misfire", "skip"}).misfire.policy, MisfirePolicy::kSkip);
 }
 
-TEST(JobFlags, TakeTheCommandAfterTheDashes) {
+TEST(JobFlags, AcceptACommandAfterTheDoubleDash) {
   const JobSpec made = read({"--task-id", "x", "--", "echo", "-n", "--task-id", "y"}).value();
   EXPECT_EQ(made.task_id, "x");
   EXPECT_EQ(made.run.kind, RunKind::kCommand);
   EXPECT_THAT(made.run.command, ElementsAre("echo", "-n", "--task-id", "y"));
 }
 
-TEST(JobFlags, TakeAShellLine) {
+TEST(JobFlags, AcceptAShellLine) {
   const carillon::Run run = read({"--shell", "date | tee x"}).value().run;
   EXPECT_EQ(run.kind, RunKind::kShell);
   EXPECT_EQ(run.shell, "date | tee x");
 }
 
-TEST(JobFlags, SendAScriptAlong) {
+TEST(JobFlags, SendTheTextOfAScript) {
   const TempFile file(".py", "print(1)\n");
   const carillon::Run run = read({"--script", file.path()}).value().run;
   EXPECT_EQ(run.kind, RunKind::kScript);
@@ -215,7 +215,7 @@ TEST(JobFlags, SendAScriptAlong) {
   EXPECT_EQ(run.script_source, "print(1)\n");
 }
 
-TEST(JobFlags, KnowALanguageByTheFirstLine) {
+TEST(JobFlags, DetectTheScriptLanguageByItsFirstLine) {
   const TempFile env("", "#!/usr/bin/env python3\nprint(1)\n");
   EXPECT_EQ(read({"--script", env.path()}).value().run.script_language, "python");
   const TempFile plain("", "#!/bin/bash -e\ntrue\n");
@@ -225,7 +225,7 @@ TEST(JobFlags, KnowALanguageByTheFirstLine) {
   EXPECT_THAT(refusal({"--script", unknown.path()}), HasSubstr("--language"));
 }
 
-TEST(JobFlags, TakeAnHttpRequest) {
+TEST(JobFlags, AcceptAnHttpRequest) {
   const HttpRequest request =
       read({"--http", "https://example.org/run", "--method", "PUT", "--header", "X-Team: ops",
             "--header", "Accept:text/plain", "--body", "{}"})
@@ -238,14 +238,14 @@ TEST(JobFlags, TakeAnHttpRequest) {
   EXPECT_EQ(read({"--http", "http://x/", "--body", "b"}).value().run.http.method, "POST");
 }
 
-TEST(JobFlags, TakeWhomToTell) {
+TEST(JobFlags, AcceptAClientGroupForFeedback) {
   const JobSpec told = job({"--need-feedback", "--client-group", "billing"});
   EXPECT_TRUE(told.need_feedback);
   EXPECT_EQ(told.client_group, "billing");
   EXPECT_THAT(refusal({"--handler", "noop", "--need-feedback"}), HasSubstr("without client_group"));
 }
 
-TEST(JobFlags, TakeChildren) {
+TEST(JobFlags, AcceptChildJobs) {
   EXPECT_THAT(job({"--child", "ops/report", "--child", "default/a/b"}).children,
               ElementsAre(Child{.group = "ops", .task_id = "report"}, Child{.task_id = "a/b"}));
   EXPECT_EQ(refusal({"--handler", "noop", "--child", "report"}),
@@ -254,20 +254,20 @@ TEST(JobFlags, TakeChildren) {
             "the task_id of a child is empty");
 }
 
-TEST(JobFlags, TakeParametersAndAPayload) {
+TEST(JobFlags, AcceptParamsAndAPayload) {
   const JobSpec made =
       job({"--param", "day=2026-11-20", "--param", "query=a=b", "--payload", "hi"});
   EXPECT_THAT(made.params, ElementsAre(Pair("day", "2026-11-20"), Pair("query", "a=b")));
   EXPECT_EQ(made.payload, "hi");
 }
 
-TEST(JobFlags, TakeAPayloadOfAnyBytesFromAFile) {
+TEST(JobFlags, AcceptABinaryPayloadFromAFile) {
   const std::string bytes("\0\xff\n\0", 4);
   const TempFile file(".bin", bytes);
   EXPECT_EQ(job({"--payload-file", file.path()}).payload, bytes);
 }
 
-TEST(JobFlags, SayWhyAPayloadFileCannotBeRead) {
+TEST(JobFlags, ExplainWhyAPayloadFileCannotBeRead) {
   EXPECT_EQ(refusal({"--handler", "x", "--payload-file", "/no/such/file"}),
             "cannot read '/no/such/file': No such file or directory");
   EXPECT_EQ(refusal({"--handler", "x", "--payload-file", "/tmp"}),
@@ -280,7 +280,7 @@ TEST(JobFlags, RefuseAPayloadThatIsTooLarge) {
               HasSubstr("too large, the limit is 1048576 bytes"));
 }
 
-TEST(JobFlags, RefuseWhatContradicts) {
+TEST(JobFlags, RefuseContradictoryFlags) {
   EXPECT_EQ(refusal({"--handler", "x", "--cron", "* * * * *", "--every", "5m"}),
             "--cron and --every contradict each other (give one)");
   EXPECT_EQ(refusal({"--handler", "x", "--shell", "y"}),
@@ -291,7 +291,7 @@ TEST(JobFlags, RefuseWhatContradicts) {
             "--payload and --payload-file contradict each other (give one)");
 }
 
-TEST(JobFlags, RefuseWhatGoesWithSomethingElse) {
+TEST(JobFlags, RefuseFlagsThatRequireAnotherFlag) {
   EXPECT_EQ(refusal({"--handler", "x", "--tz", "UTC"}), "--tz goes with --cron and --at only");
   EXPECT_EQ(refusal({"--handler", "x", "--count", "3"}),
             "--count goes with --every and --fixed-delay only");
@@ -306,7 +306,7 @@ TEST(JobFlags, RefuseWhatGoesWithSomethingElse) {
             "--retry-cap is 1s, must be at least --retry-base, which is 30s");
 }
 
-TEST(JobFlags, TakeWhichExecutorsAreCalled) {
+TEST(JobFlags, AcceptRouteBlockAndExecutorAddresses) {
   const JobSpec pushed = job({"--route", "ROUND", "--block", "COVER_EARLY", "--address",
                               "http://10.0.0.1:9999/", "--address", "http://10.0.0.2:9999/"});
   EXPECT_EQ(pushed.dispatch, Dispatch::kPush);
@@ -325,7 +325,7 @@ TEST(JobFlags, RefuseAJobWithNothingToRun) {
   EXPECT_THAT(refusal({"--task-id", "x"}), HasSubstr("nothing to run"));
 }
 
-TEST(JobFlags, RefuseWrongValuesByName) {
+TEST(JobFlags, NameTheFlagOfAnInvalidValue) {
   EXPECT_THAT(refusal({"--handler", "x", "--at", "tomorrow"}), HasSubstr("--at: 'tomorrow'"));
   EXPECT_THAT(refusal({"--handler", "x", "--at", "+5"}), HasSubstr("without a unit"));
   EXPECT_THAT(refusal({"--handler", "x", "--at", "5m"}), HasSubstr("(write +5m "));

@@ -33,7 +33,7 @@ struct Pipe {
   int write_end = -1;
 };
 
-TEST(LineReader, GivesLinesWithTheirNumbers) {
+TEST(LineReader, ReturnsLinesWithTheirNumbers) {
   Pipe pipe;
   pipe.write("one\n\nthree\n");
   pipe.close_write_end();
@@ -46,7 +46,7 @@ TEST(LineReader, GivesLinesWithTheirNumbers) {
   EXPECT_FALSE(reader.next());
 }
 
-TEST(LineReader, TakesALastLineWithoutItsLineFeed) {
+TEST(LineReader, AcceptsALastLineWithoutALineFeed) {
   Pipe pipe;
   pipe.write("one\ntwo");
   pipe.close_write_end();
@@ -56,7 +56,7 @@ TEST(LineReader, TakesALastLineWithoutItsLineFeed) {
   EXPECT_FALSE(reader.next());
 }
 
-TEST(LineReader, SkipsALineThatIsTooLongAsAWhole) {
+TEST(LineReader, SkipsAnOverlongLine) {
   Pipe pipe;
   pipe.write("ok\n" + std::string(50, 'x') + "\nalso ok\n");
   pipe.close_write_end();
@@ -70,7 +70,7 @@ TEST(LineReader, SkipsALineThatIsTooLongAsAWhole) {
   EXPECT_EQ(third->number, 3);
 }
 
-TEST(LineReader, SkipsALongLineThatComesInPieces) {
+TEST(LineReader, SkipsAnOverlongLineThatArrivesInPieces) {
   Pipe pipe;
   LineReader reader(pipe.read_end, 10);
   pipe.write(std::string(30, 'x'));
@@ -82,7 +82,7 @@ TEST(LineReader, SkipsALongLineThatComesInPieces) {
   EXPECT_FALSE(reader.next());
 }
 
-TEST(LineReader, KnowsWhetherTheNextLineIsThereAlready) {
+TEST(LineReader, KnowsWhetherALineIsAvailable) {
   Pipe pipe;
   LineReader reader(pipe.read_end, 100);
   EXPECT_FALSE(reader.has_line_now());

@@ -67,7 +67,7 @@ LtsEntry only_entry(const std::vector<LtsRow>& rows, const LtsOptions& options =
   return std::move(entries.at(0));
 }
 
-TEST(LtsJobs, ACronDefinitionKeepsItsExpressionInTheZoneOfLts) {
+TEST(LtsJobs, CronDefinitionKeepsItsExpressionInTheLtsZone) {
   LtsRow row = lts_cron("0 30 2 * * ?");
   row.priority = 7;
   row.max_retry_times = 3;
@@ -87,7 +87,7 @@ TEST(LtsJobs, ACronDefinitionKeepsItsExpressionInTheZoneOfLts) {
   EXPECT_THAT(entry.notes, IsEmpty());
 }
 
-TEST(LtsJobs, ADefinitionWithoutAJobTypeIsWhatItsTableIsFor) {
+TEST(LtsJobs, MissingJobTypeIsInferredFromTheTable) {
   LtsRow cron = lts_cron("0 0 3 * * ?");
   LtsRow suspended = cron;
   suspended.queue = LtsQueue::kSuspended;
@@ -105,7 +105,7 @@ TEST(LtsJobs, ADefinitionWithoutAJobTypeIsWhatItsTableIsFor) {
   }
 }
 
-TEST(LtsJobs, WhatDoesNotRelyOnItsPreviousCycleMayOverlapAndMakesUpForMissedFires) {
+TEST(LtsJobs, IndependentCyclesBecomeParallelOverlapAndFireAllMisfires) {
   LtsRow row = lts_cron("0 0/1 * * * ?");
   row.relies_on_prev_cycle = false;
   const LtsEntry entry = only_entry({row, lts_waiting(row, "2026-11-21T20:01:00Z")});
@@ -116,7 +116,7 @@ TEST(LtsJobs, WhatDoesNotRelyOnItsPreviousCycleMayOverlapAndMakesUpForMissedFire
                                        "LTS runs all missed fires"));
 }
 
-TEST(LtsJobs, WhatLtsHasMadeAheadIsNotTakenTwice) {
+TEST(LtsJobs, OccurrencesMadeAheadByLtsAreNotImportedTwice) {
   LtsRow row = lts_cron("0 0/1 * * * ?");
   row.relies_on_prev_cycle = false;
   std::vector<LtsRow> rows{row};
@@ -127,7 +127,7 @@ TEST(LtsJobs, WhatLtsHasMadeAheadIsNotTakenTwice) {
   EXPECT_EQ(only_entry(rows).waiting, 2);
 }
 
-TEST(LtsJobs, AnOccurrenceWhoseDefinitionIsGoneRunsOnce) {
+TEST(LtsJobs, OrphanedOccurrenceRunsOnce) {
   LtsRow row = lts_waiting(lts_cron("0 0/1 * * * ?"), "2026-11-21T20:01:00Z");
   row.task_id = "nightly_1122-040100";
   const LtsEntry entry = only_entry({row});
@@ -137,19 +137,19 @@ TEST(LtsJobs, AnOccurrenceWhoseDefinitionIsGoneRunsOnce) {
   EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("definition is gone")));
 }
 
-TEST(LtsJobs, SaysThatLtsFiresAtOtherTimesThanTheZoneGives) {
+TEST(LtsJobs, NotesThatLtsFiresInAnotherTimeZone) {
   const LtsRow row = lts_cron("0 30 2 * * ?");
   const LtsEntry entry = only_entry({row, lts_waiting(row, "2026-11-22T01:30:00Z")});
   EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("--tz must be the zone")));
 }
 
-TEST(LtsJobs, RefusesACronThatNeverFiresAgainOrIsNone) {
+TEST(LtsJobs, RefusesAnInvalidOrNeverFiringCron) {
   EXPECT_THAT(only_entry({lts_cron("0 0 0 1 1 ? 2020")}).job.error().message,
               HasSubstr("its last year, 2020, has passed"));
   EXPECT_THAT(only_entry({lts_cron("0 0/70 * * * ?")}).job.error().message, HasSubstr("step 70"));
 }
 
-TEST(LtsJobs, ARepeatGoesOnOnTheGridOfItsFirstFire) {
+TEST(LtsJobs, IntervalJobKeepsTheGridOfItsFirstFire) {
   LtsRow row = lts_repeat(-1);
   row.trigger_time = lts_ms("2026-11-21T19:59:59Z");
   row.internal_ext_params = R"({"__LTS_Repeat_Job_First_Fire_Time":")" +
@@ -163,13 +163,13 @@ TEST(LtsJobs, ARepeatGoesOnOnTheGridOfItsFirstFire) {
   EXPECT_EQ(entry.schedule, "every 1m");
 }
 
-TEST(LtsJobs, ARepeatThatBeginsLaterBeginsThen) {
+TEST(LtsJobs, IntervalJobKeepsALaterFirstFire) {
   LtsRow row = lts_repeat(10);
   row.trigger_time = lts_ms("2026-11-23T00:00:00Z");
   EXPECT_EQ(only_entry({row}).job.value().schedule.first, lts_time("2026-11-23T00:00:00Z"));
 }
 
-TEST(LtsJobs, RefusesTimesAndIntervalsThatCannotBeMeant) {
+TEST(LtsJobs, RefusesImplausibleTimesAndIntervals) {
   LtsRow repeat = lts_repeat(0);
   repeat.repeat_interval = 18'446'744'073'710'552;
   EXPECT_EQ(only_entry({repeat}).job.error().message,
@@ -188,7 +188,7 @@ TEST(LtsJobs, RefusesTimesAndIntervalsThatCannotBeMeant) {
       "has a trigger_time of -9223372036854775808 ms, which is not a time between 1970 and 9999");
 }
 
-TEST(LtsJobs, ARepeatHasTheRunsLeftThatLtsHasNotMade) {
+TEST(LtsJobs, IntervalJobKeepsItsRemainingRuns) {
   LtsRow row = lts_repeat(5);
   row.repeated_count = 2;
   LtsRow executing = row;
@@ -203,7 +203,7 @@ TEST(LtsJobs, ARepeatHasTheRunsLeftThatLtsHasNotMade) {
   EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("all of its 5 runs"));
 }
 
-TEST(LtsJobs, SaysWhenLtsHasLostTheNextRun) {
+TEST(LtsJobs, NotesThatLtsLostTheNextRun) {
   LtsRow row = lts_repeat(5);
   EXPECT_THAT(only_entry({row}).notes, Contains(HasSubstr("has lost its next run")));
   EXPECT_THAT(only_entry({row, lts_waiting(row, "2026-11-21T20:00:20Z")}).notes, IsEmpty());
@@ -212,7 +212,7 @@ TEST(LtsJobs, SaysWhenLtsHasLostTheNextRun) {
   EXPECT_THAT(only_entry({row}).notes, Not(Contains(HasSubstr("has lost its next run"))));
 }
 
-TEST(LtsJobs, SaysWhatWaitsOfADefinitionAndIsNotMadeUp) {
+TEST(LtsJobs, NotesWaitingRunsThatAreNotMadeUp) {
   const LtsRow row = lts_cron("0 30 2 * * ?");
   LtsRow waiting = lts_waiting(row, "2026-11-21T18:30:00Z");
   EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("overdue runs")));
@@ -220,7 +220,7 @@ TEST(LtsJobs, SaysWhatWaitsOfADefinitionAndIsNotMadeUp) {
   EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("waits for its retry")));
 }
 
-TEST(LtsJobs, ARealTimeJobRunsNowAndOneForLaterThen) {
+TEST(LtsJobs, RealTimeJobRunsNowAndTriggerTimeJobLater) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "mail-1");
   row.trigger_time = lts_ms("2026-11-21T19:00:00Z");
   EXPECT_EQ(only_entry({row}).job.value().schedule, Schedule{});
@@ -230,7 +230,7 @@ TEST(LtsJobs, ARealTimeJobRunsNowAndOneForLaterThen) {
   EXPECT_EQ(entry.schedule, "at 2026-11-21T19:00:00.000Z");
 }
 
-TEST(LtsJobs, AJobThatWasTriedKeepsItsTimeAndTheRetriesLeft) {
+TEST(LtsJobs, RetriedJobKeepsItsTimeAndRemainingRetries) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "mail-1");
   row.trigger_time = lts_ms("2026-11-21T20:00:30Z");
   row.max_retry_times = 5;
@@ -240,7 +240,7 @@ TEST(LtsJobs, AJobThatWasTriedKeepsItsTimeAndTheRetriesLeft) {
   EXPECT_EQ(job.schedule.at, lts_time("2026-11-21T20:00:30Z"));
 }
 
-TEST(LtsJobs, PrioritiesAndRetriesBeyondTheLimitsAreCutAndItIsSaid) {
+TEST(LtsJobs, NotesPrioritiesAndRetriesCutToTheLimits) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
   row.priority = -5;
   row.max_retry_times = 25;
@@ -275,7 +275,7 @@ TEST(LtsJobs, ExtParamsBecomeParams) {
   }
 }
 
-TEST(LtsJobs, TheHandlerIsTheNodeGroupsUnlessOneIsNamed) {
+TEST(LtsJobs, HandlerIsTheNodeGroupUnlessOneIsNamed) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
   row.ext_params = R"({"shardField":"close"})";
   LtsOptions options = lts_options();
@@ -288,7 +288,7 @@ TEST(LtsJobs, TheHandlerIsTheNodeGroupsUnlessOneIsNamed) {
   EXPECT_EQ(only_entry({row}, options).job.value().run.handler, "runner");
 }
 
-TEST(LtsJobs, AShellLineStandsInsteadOfAHandler) {
+TEST(LtsJobs, ShellLineReplacesTheHandler) {
   LtsOptions options = lts_options();
   options.shell = "exec run-order";
   const JobSpec job =
@@ -298,12 +298,12 @@ TEST(LtsJobs, AShellLineStandsInsteadOfAHandler) {
   EXPECT_EQ(job.run.handler, "");
 }
 
-TEST(LtsJobs, WhatExecutesStaysInLts) {
+TEST(LtsJobs, ExecutingJobsAreNotImported) {
   EXPECT_THAT(only_entry({lts_row(LtsQueue::kExecuting, "REAL_TIME", "x")}).job.error().message,
               HasSubstr("executes in LTS"));
 }
 
-TEST(LtsJobs, OfTwoRowsWithOneTaskIdTheDefinitionIsTaken) {
+TEST(LtsJobs, DefinitionWinsOverOtherRowsWithItsTaskId) {
   LtsRow suspended = lts_cron("0 0 3 * * ?");
   suspended.queue = LtsQueue::kSuspended;
   LtsRow once = lts_row(LtsQueue::kWaiting, "REAL_TIME", "nightly");
@@ -317,20 +317,20 @@ TEST(LtsJobs, OfTwoRowsWithOneTaskIdTheDefinitionIsTaken) {
   EXPECT_TRUE(read_lts_jobs({lts_cron("0 30 2 * * ?"), once}, lts_options())[1].job.ok());
 }
 
-TEST(LtsJobs, RefusesATaskIdThatTheJobTrackerWould) {
+TEST(LtsJobs, RefusesAReservedTaskId) {
   EXPECT_THAT(only_entry({lts_row(LtsQueue::kWaiting, "REAL_TIME", "job-382458616025710592")})
                   .job.error()
                   .message,
               HasSubstr("is reserved for jobs without a chosen task id"));
 }
 
-TEST(LtsJobs, SaysWhatHasNoCounterpart) {
+TEST(LtsJobs, NotesFeaturesWithoutACounterpart) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
   row.internal_ext_params = R"({"__LTS_ignoreAddOnExecuting":"true"})";
   EXPECT_THAT(only_entry({row}).notes, ElementsAre(HasSubstr("__LTS_ignoreAddOnExecuting")));
 }
 
-TEST(LtsJobs, TheClientsOfItsSubmittersGroupAreToldOfAJobThatNeedsFeedback) {
+TEST(LtsJobs, JobThatNeedsFeedbackReportsToItsSubmittersClientGroup) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
   row.submit_group = "web";
   EXPECT_FALSE(only_entry({row}).job.value().need_feedback);
@@ -344,7 +344,7 @@ TEST(LtsJobs, TheClientsOfItsSubmittersGroupAreToldOfAJobThatNeedsFeedback) {
   EXPECT_THAT(only_entry({row}).notes, ElementsAre(HasSubstr("nobody gets the result")));
 }
 
-TEST(LtsJobs, AJobOfAClientGroupThatCannotBeOneHereIsTakenOverWithoutFeedback) {
+TEST(LtsJobs, JobWithAnInvalidClientGroupIsImportedWithoutFeedback) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
   row.needs_feedback = true;
   row.submit_group = "web shop";

@@ -28,7 +28,7 @@ Cli no_tracker() {
   return Cli([](const wire::Message&) { return wire::ErrorReply{}; });
 }
 
-TEST(Next, ShowsTheComingFiresInUtcAndLocalTime) {
+TEST(Next, ShowsFutureFiresInUtcAndLocalTime) {
   Cli cli = no_tracker();
   EXPECT_EQ(run(cli, {"0 0 2 * * ?", "--tz", "Asia/Shanghai", "-n", "2"}), kDone);
   EXPECT_EQ(cli.out.str(),
@@ -37,7 +37,7 @@ TEST(Next, ShowsTheComingFiresInUtcAndLocalTime) {
             "2026-11-22T18:00:00.000Z  Mon 2026-11-23 02:00:00 +08:00\n");
 }
 
-TEST(Next, MarksTheDaysOnWhichTheClocksChange) {
+TEST(Next, MarksFiresAffectedByDaylightSaving) {
   Cli cli = no_tracker();
   EXPECT_EQ(run(cli, {"30 2 * * *", "--from", "2027-03-27T12:00:00Z", "-n", "1"}), kDone);
   EXPECT_THAT(cli.out.str(), HasSubstr("2027-03-28T01:00:00.000Z"));
@@ -52,13 +52,13 @@ TEST(Next, AnswersInJson) {
             "\"note\":\"\"}\n]\n");
 }
 
-TEST(Next, TakesThisMachinesZoneWhenNoneIsGiven) {
+TEST(Next, UsesTheMachinesZoneByDefault) {
   Cli cli = no_tracker();
   EXPECT_EQ(run(cli, {"@daily", "-n", "1"}), kDone);
   EXPECT_THAT(cli.out.str(), HasSubstr("2026-11-21T23:00:00.000Z  Sun 2026-11-22 00:00:00 +01:00"));
 }
 
-TEST(Next, RefusesWhatIsNoExpressionAsWrongInput) {
+TEST(Next, RefusesAnInvalidExpressionAsWrongInput) {
   Cli cli = no_tracker();
   EXPECT_EQ(run(cli, {"0 0 24 * * ?"}), kWrongInput);
   EXPECT_THAT(cli.err.str(), StartsWith("jobclient: next: cron '0 0 24 * * ?': hour 24"));
@@ -70,7 +70,7 @@ TEST(Next, RefusesAnExpressionThatNeverFiresAgain) {
   EXPECT_THAT(cli.err.str(), HasSubstr("0 0 0 1 1 ? 2020"));
 }
 
-TEST(Next, WantsAnExpressionOrStdin) {
+TEST(Next, RequiresAnExpressionOrStdin) {
   Cli cli = no_tracker();
   EXPECT_EQ(run(cli, {}), kWrongInput);
   EXPECT_EQ(run(cli, {"@daily", "--stdin"}), kWrongInput);
@@ -92,7 +92,7 @@ TEST(Next, AnswersEachLineOfStdin) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
-TEST(Next, TakesTheFlagsForLinesThatDoNotSayOtherwise) {
+TEST(Next, AppliesFlagsAsDefaultsForLines) {
   Cli cli = no_tracker();
   cli.give_input("{\"cron\":\"@daily\"}\n{\"cron\":\"@daily\",\"tz\":\"Asia/Shanghai\",\"n\":1}\n");
   EXPECT_EQ(run(cli, {"--stdin", "--tz", "UTC", "-n", "2", "--from", "2027-03-01T00:00:00Z"}),
@@ -102,7 +102,7 @@ TEST(Next, TakesTheFlagsForLinesThatDoNotSayOtherwise) {
             "{\"fires\":[\"2027-03-01T16:00:00.000Z\"]}\n");
 }
 
-TEST(Next, RefusesWrongFlagsBeforeAnyLine) {
+TEST(Next, RefusesWrongFlagsBeforeReadingLines) {
   Cli cli = no_tracker();
   cli.give_input("{\"cron\":\"@daily\",\"tz\":\"UTC\"}\n");
   EXPECT_EQ(run(cli, {"--stdin", "--tz", "Mars/Olympus"}), kWrongInput);
@@ -110,7 +110,7 @@ TEST(Next, RefusesWrongFlagsBeforeAnyLine) {
   EXPECT_THAT(cli.err.str(), HasSubstr("Mars/Olympus"));
 }
 
-TEST(Next, NamesALineThatIsTooLong) {
+TEST(Next, ReportsALineThatIsTooLong) {
   Cli cli = no_tracker();
   cli.give_input("{\"cron\":\"" + std::string(70'000, '*') +
                  "\"}\n{\"cron\":\"@daily\",\"n\":1}\n");
@@ -120,7 +120,7 @@ TEST(Next, NamesALineThatIsTooLong) {
             "{\"fires\":[\"2026-11-22T00:00:00.000Z\"]}\n");
 }
 
-TEST(NextLine, CutsLongTextsBetweenTwoCharacters) {
+TEST(NextLine, TruncatesLongTextsAtCharacterBoundaries) {
   std::string letters;
   for (int i = 0; i < 200; ++i) letters += "\u00e9";
   for (const char* before : {"", "a"}) {
@@ -132,24 +132,24 @@ TEST(NextLine, CutsLongTextsBetweenTwoCharacters) {
   }
 }
 
-TEST(NextLine, RefusesAFieldThatIsGivenTwice) {
+TEST(NextLine, RefusesARepeatedField) {
   EXPECT_EQ(answer(R"({"cron":"@daily","tz":"UTC","cron":"@hourly"})"),
             R"({"error":"cron is given twice (give it once)"})");
 }
 
-TEST(NextLine, TakesDstFromAndN) {
+TEST(NextLine, AcceptsDstFromAndN) {
   EXPECT_EQ(answer(R"({"cron":"30 2 * * *","dst":"skip","from":"2027-03-27T12:00:00Z","n":1})"),
             R"({"fires":["2027-03-29T00:30:00.000Z"]})");
   EXPECT_EQ(answer(R"({"cron":"0 * * * * ?","tz":"UTC","from":"2026-01-01T00:00:00.500Z","n":1})"),
             R"({"fires":["2026-01-01T00:01:00.000Z"]})");
 }
 
-TEST(NextLine, HasTenFiresUnlessTold) {
+TEST(NextLine, ListsTenFiresByDefault) {
   const std::string fires = answer(R"({"cron":"* * * * *"})");
   EXPECT_EQ(std::count(fires.begin(), fires.end(), 'Z'), 10);
 }
 
-TEST(NextLine, NamesWhatIsWrong) {
+TEST(NextLine, NamesTheInvalidField) {
   EXPECT_THAT(answer(R"({"tz":"UTC"})"), HasSubstr("cron is missing"));
   EXPECT_THAT(answer(R"({"cron":5})"), HasSubstr("cron must be a text"));
   EXPECT_THAT(answer(R"({"cron":"@daily","zone":"UTC"})"), HasSubstr("unknown field 'zone'"));

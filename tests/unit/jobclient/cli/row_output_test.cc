@@ -34,7 +34,7 @@ const Row kRow{{"job_id", std::string{"9007199254740993"}},
                {"is_due", true},
                {"node", std::monostate{}}};
 
-TEST(RowOutput, ShowsATableWithTheColumnsThatWereAskedFor) {
+TEST(RowOutput, ShowsATableWithTheRequestedColumns) {
   EXPECT_EQ(printed(Format::kTable, {kRow}),
             "TASK ID   PRIORITY  TRIGGER TIME\n"
             "say \"hi\"       100  08:05:03\n");
@@ -46,7 +46,7 @@ TEST(RowOutput, ShowsEveryColumnAndFullTimesWhenWide) {
             "say \"hi\"       100  2026-11-21 08:05:03.250  skip\n");
 }
 
-TEST(RowOutput, ShowsEveryFieldAsItIsInJson) {
+TEST(RowOutput, ShowsEveryFieldUnchangedInJson) {
   const std::string object =
       R"({"job_id":"9007199254740993","task_id":"say \"hi\"","priority":100,)"
       R"("trigger_time":"2026-11-21T07:05:03.250Z","overlap":"skip","is_due":true,"node":null})";
@@ -60,7 +60,7 @@ TEST(RowOutput, ShowsNoRowsAsAnEmptyArrayOrNothing) {
   EXPECT_EQ(printed(Format::kTable, {}), "");
 }
 
-TEST(RowOutput, ShowsTimesAsShortAsTheyCanBe) {
+TEST(RowOutput, ShortensTimes) {
   const RowStyle table = style(Format::kTable);
   EXPECT_EQ(short_time("2026-11-21T22:59:59.999Z", table), "23:59:59");
   EXPECT_EQ(short_time("2026-11-21T23:00:00.000Z", table), "11-22 00:00");

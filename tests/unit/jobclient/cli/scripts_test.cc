@@ -25,7 +25,7 @@ wire::Message one_version(const wire::Message& request) {
   return wire::Rows{.rows = {row}};
 }
 
-TEST(ScriptVerbs, ListShowsVersionsAndShowTheText) {
+TEST(ScriptVerbs, ListShowsVersionsAndShowPrintsTheText) {
   Cli cli(one_version);
   EXPECT_EQ(cli.run({"scripts", "list", "nightly", "--group", "ops"}), kDone);
   EXPECT_THAT(cli.out.str(), HasSubstr("1795362011554"));
@@ -56,7 +56,7 @@ TEST(ScriptVerbs, SetSendsTheTextWithItsRemark) {
   EXPECT_THAT(cli.err.str(), HasSubstr("--file is missing"));
 }
 
-TEST(ScriptVerbs, SetAsksWhichLanguageWhereTheFileSaysAnother) {
+TEST(ScriptVerbs, SetRequiresALanguageFlagWhenTheLanguageChanges) {
   for (const char* first_line : {"#!/usr/bin/env python3\n", "#!/usr/bin/python2.7\n", "x = 1\n"}) {
     Cli cli(one_version);
     cli.give_input(first_line);
@@ -72,7 +72,7 @@ TEST(ScriptVerbs, SetAsksWhichLanguageWhereTheFileSaysAnother) {
   EXPECT_EQ(cli.run({"scripts", "set", "nightly", "--file", "-", "--language", "sh"}), kDone);
 }
 
-TEST(ScriptVerbs, RestoreSendsTheEarlierTextAgain) {
+TEST(ScriptVerbs, RestoreSendsAnEarlierVersionAgain) {
   Cli cli(one_version);
   EXPECT_EQ(cli.run({"scripts", "restore", "nightly", "--number", "1795362011554"}), kDone);
   const auto acts = cli.tracker.asked<wire::Act>();
@@ -84,7 +84,7 @@ TEST(ScriptVerbs, RestoreSendsTheEarlierTextAgain) {
   EXPECT_EQ(cli.run({"scripts", "restore", "nightly"}), kWrongInput);
 }
 
-TEST(GroupsRemove, NamesTheGroup) {
+TEST(GroupsRemove, SendsTheNameOfTheGroup) {
   Cli cli(one_version);
   EXPECT_EQ(cli.run({"groups", "remove", "billing"}), kDone);
   const auto acts = cli.tracker.asked<wire::Act>();

@@ -74,7 +74,7 @@ Row ended(const std::string& state, Field exit_code, const std::string& message 
           {"done", true}};
 }
 
-TEST(Submit, SaysThatAJobWasAcceptedInOneLine) {
+TEST(Submit, PrintsOneLineForAnAcceptedJob) {
   Cli cli([](const wire::Message& request) {
     return std::holds_alternative<wire::Query>(request) ? wire::Message{wire::Rows{}}
                                                         : accept_all(request);
@@ -97,7 +97,7 @@ wire::Message fires_later(const wire::Message& request) {
   return wire::Rows{.rows = {Row{{"trigger_time", time}, {"state", state}}}};
 }
 
-TEST(Submit, SaysWhenAScheduleFiresNextOnTheClocksThatItGoesBy) {
+TEST(Submit, PrintsTheNextFireInTheZoneOfTheSchedule) {
   Cli cli(fires_later);
   const auto submit = [&](std::vector<std::string> flags) {
     cli.out.str("");
@@ -122,7 +122,7 @@ TEST(Submit, SaysWhenAScheduleFiresNextOnTheClocksThatItGoesBy) {
               HasSubstr(R"("next_fire":"2127-01-01T00:00:00.000Z")"));
 }
 
-TEST(Submit, AnswersAnObjectInJson) {
+TEST(Submit, PrintsAnObjectInJson) {
   Cli cli(accept_all);
   EXPECT_EQ(cli.run({"submit", "-o", "json", "--task-id", "a", "--", "true"}), kDone);
   EXPECT_EQ(cli.out.str(), R"({"task_id":"a","group":"default","job_id":"7","status":"accepted"})"
@@ -151,7 +151,7 @@ TEST(Submit, ExitsWithThreeWhenNoTrackerIsReachable) {
   EXPECT_THAT(cli.err.str(), StartsWith("jobclient: submit: no job tracker reachable at"));
 }
 
-TEST(SubmitWait, PrintsTheOutputAndExitsAsTheJobDid) {
+TEST(SubmitWait, PrintsTheOutputAndExitsWithTheJobsStatus) {
   Cli cli(running_job(ended("failed", std::int64_t{3})));
   EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), 3);
   EXPECT_EQ(cli.out.str(), "to out\n");
@@ -188,7 +188,7 @@ FakeTracker::Answer waiting_job(int questions, const std::string& reason) {
   };
 }
 
-TEST(SubmitWait, SaysOnceWhyNobodyRunsAJobThatWaits) {
+TEST(SubmitWait, ReportsOnceWhyAWaitingJobDoesNotRun) {
   for (const char* format : {"table", "json"}) {
     SCOPED_TRACE(format);
     Cli cli(waiting_job(200, "no task tracker of group 'ops' is there"));
@@ -199,7 +199,7 @@ TEST(SubmitWait, SaysOnceWhyNobodyRunsAJobThatWaits) {
   }
 }
 
-TEST(SubmitWait, SaysNothingOfAJobThatSoonRunsOrWaitsForAFreeThreadOnly) {
+TEST(SubmitWait, StaysSilentForShortWaitsAndBusyWorkers) {
   Cli soon(waiting_job(10, "no task tracker of group 'ops' is there"));
   EXPECT_EQ(soon.run({"submit", "--wait", "--", "x"}), kDone);
   EXPECT_EQ(soon.err.str(), "");
@@ -208,13 +208,13 @@ TEST(SubmitWait, SaysNothingOfAJobThatSoonRunsOrWaitsForAFreeThreadOnly) {
   EXPECT_EQ(busy.err.str(), "");
 }
 
-TEST(SubmitWait, ExitsWith128AndTheSignalThatEndedTheJob) {
+TEST(SubmitWait, ExitsWith128PlusTheSignalThatEndedTheJob) {
   Cli cli(running_job(ended("failed", std::monostate{}, "killed by signal 9 (Killed)")));
   EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), 137);
 }
 
 // Whatever kind of run it was: a command that SIGTERM stops ends with 143 too.
-TEST(SubmitWait, ExitsWith143ForARunThatWasStopped) {
+TEST(SubmitWait, ExitsWith143ForAKilledOrTimedOutRun) {
   for (const char* state : {"timed_out", "killed"}) {
     SCOPED_TRACE(state);
     Cli handler(running_job(ended(state, std::monostate{}, "timed out after 1s")));
@@ -236,7 +236,7 @@ TEST(SubmitWait, ExitsWith125ForAJobThatNeverRan) {
   EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), kWaitFailed);
 }
 
-TEST(SubmitWait, ExitsWith125ForAFailureOfItsOwn) {
+TEST(SubmitWait, ExitsWith125WhenSubmissionFails) {
   Cli refused(refuse_all);
   EXPECT_EQ(refused.run({"submit", "--wait", "--", "x"}), kWaitFailed);
   EXPECT_THAT(refused.err.str(), HasSubstr("is duplicate: task 'nightly' is defined already"));
@@ -258,7 +258,7 @@ TEST(SubmitWait, ExitsWithTwoForWrongUsage) {
   }
 }
 
-TEST(SubmitWait, NamesTheJobThatItLosesSightOf) {
+TEST(SubmitWait, NamesTheJobWhenWaitingFails) {
   Cli cli([](const wire::Message& request) -> wire::Message {
     if (std::holds_alternative<wire::Submit>(request)) return accept_all(request);
     return wire::ErrorReply{{ErrorCode::kDenied, "not for you"}};
@@ -267,7 +267,7 @@ TEST(SubmitWait, NamesTheJobThatItLosesSightOf) {
   EXPECT_EQ(cli.err.str(), "jobclient: submit: cannot follow job 7: not for you\n");
 }
 
-TEST(SubmitWait, ExitsWith125WhenWhatTheJobWritesCannotBeWritten) {
+TEST(SubmitWait, ExitsWith125WhenOutputCannotBeWritten) {
   for (const std::vector<std::string>& verb :
        {std::vector<std::string>{"submit", "--", "x"}, {"trigger", "nightly"}}) {
     Cli cli(running_job(ended("succeeded", std::int64_t{0})));
@@ -279,7 +279,7 @@ TEST(SubmitWait, ExitsWith125WhenWhatTheJobWritesCannotBeWritten) {
   }
 }
 
-TEST(WaitInterrupted, NamesAWayThatEndsTheJob) {
+TEST(WaitInterrupted, NamesTheCommandThatEndsTheJob) {
   Cli cli(accept_all);
   const Terminal plain;
   const Surroundings around{
@@ -288,7 +288,7 @@ TEST(WaitInterrupted, NamesAWayThatEndsTheJob) {
   ASSERT_TRUE(parsed.ok());
   const Context context(parsed.value().configuration, around);
   const auto words = [&](const char* kind, const char* state) {
-    return last_words_on(
+    return signal_message_on(
         context, JobId{7},
         {{"task_id", "ann's job"}, {"group", "ops"}, {"kind", kind}, {"state", state}});
   };
@@ -301,7 +301,7 @@ TEST(WaitInterrupted, NamesAWayThatEndsTheJob) {
                                           "stop it: jobclient kill --job 7 once it runs)\n");
 }
 
-TEST(TriggerWait, ExitsAsTheJobDid) {
+TEST(TriggerWait, ExitsWithTheStatusOfTheJob) {
   Cli cli(running_job(ended("failed", std::int64_t{4})));
   EXPECT_EQ(cli.run({"trigger", "nightly", "--wait", "--payload", "x", "--force"}), 4);
   const auto asked = cli.tracker.asked<wire::Act>();
@@ -311,7 +311,7 @@ TEST(TriggerWait, ExitsAsTheJobDid) {
   EXPECT_TRUE(asked[0].force);
 }
 
-TEST(Trigger, TakesThePayloadFromAFileOrStdinAndFromOnePlaceOnly) {
+TEST(Trigger, AcceptsOnePayloadFromAFileOrStdin) {
   Cli cli(running_job(ended("succeeded", std::int64_t{0})));
   cli.give_input("from stdin");
   EXPECT_EQ(cli.run({"trigger", "nightly", "--payload-file", "-"}), kDone);
@@ -340,7 +340,7 @@ TEST(SubmitLines, AnswersEveryLineInOrder) {
   EXPECT_EQ(cli.tracker.asked<wire::Submit>().size(), 3u);
 }
 
-TEST(SubmitLines, RejectsABadLineByItsNumberAndGoesOn) {
+TEST(SubmitLines, RejectsABadLineByItsNumberAndContinues) {
   Cli cli(accept_all);
   cli.give_input(
       "{\"task_id\":\"a\",\"command\":[\"true\"]}\n"
@@ -357,7 +357,7 @@ TEST(SubmitLines, RejectsABadLineByItsNumberAndGoesOn) {
   EXPECT_THAT(lines[3], HasSubstr(R"("task_id":"c")"));
 }
 
-TEST(SubmitLines, NamesTheTaskOfALineThatCannotBeRead) {
+TEST(SubmitLines, NamesTheTaskOfAnUnreadableLine) {
   Cli cli(accept_all);
   cli.give_input(
       "{\"task_id\":\"a\",\"group\":\"ops\",\"comand\":[\"true\"]}\n"
@@ -375,7 +375,7 @@ TEST(SubmitLines, NamesTheTaskOfALineThatCannotBeRead) {
   EXPECT_THAT(lines[4], HasSubstr(R"("reason":"line 5: not JSON)"));
 }
 
-TEST(SubmitLines, PassesOverBlankLinesAndCountsThem) {
+TEST(SubmitLines, SkipsBlankLinesButCountsThem) {
   Cli cli(accept_all);
   cli.give_input("\n{\"task_id\":\"a\",\"handler\":\"noop\"}\n \t\r\n\nbad\n\n");
   EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "jsonl"}), kRefused);
@@ -385,7 +385,7 @@ TEST(SubmitLines, PassesOverBlankLinesAndCountsThem) {
   EXPECT_THAT(lines[1], HasSubstr("line 5: not JSON"));
 }
 
-TEST(SubmitLines, AnswersAnArrayInJson) {
+TEST(SubmitLines, PrintsAnArrayInJson) {
   Cli cli(accept_all);
   cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\n");
   EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "json"}), kDone);
@@ -394,7 +394,7 @@ TEST(SubmitLines, AnswersAnArrayInJson) {
             "\n]\n");
 }
 
-TEST(SubmitLines, SaysHowManyWereAcceptedInATable) {
+TEST(SubmitLines, ReportsTheNumberOfAcceptedLinesInTableFormat) {
   Cli cli(accept_all);
   cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\nbad\n");
   EXPECT_EQ(cli.run({"submit", "--stdin"}), kRefused);
@@ -402,14 +402,14 @@ TEST(SubmitLines, SaysHowManyWereAcceptedInATable) {
   EXPECT_EQ(cli.err.str(), "2 jobs: 1 accepted, 1 not accepted\n");
 }
 
-TEST(SubmitLines, TakesNothingAsNothing) {
+TEST(SubmitLines, AcceptsEmptyInput) {
   Cli cli(accept_all);
   cli.give_input("");
   EXPECT_EQ(cli.run({"submit", "--stdin"}), kDone);
   EXPECT_EQ(cli.out.str(), "");
 }
 
-TEST(SubmitLines, SaysOfEachLineThatNobodyTookItAndWhichWasTheLast) {
+TEST(SubmitLines, ReportsUnsubmittedLinesWhenNoTrackerIsReachable) {
   Cli cli(accept_all);
   cli.tracker.is_reachable = false;
   cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\n");
@@ -419,7 +419,7 @@ TEST(SubmitLines, SaysOfEachLineThatNobodyTookItAndWhichWasTheLast) {
   EXPECT_THAT(cli.err.str(), HasSubstr("; nothing after line 1 was submitted"));
 }
 
-TEST(SubmitLines, AnswersEachLineThatWasReadAlsoWhereAMessageFails) {
+TEST(SubmitLines, AnswersEveryLineReadEvenIfAMessageFails) {
   auto messages = std::make_shared<int>(0);
   Cli cli([messages](const wire::Message& request) -> wire::Message {
     if (++*messages == 2) return wire::ErrorReply{{ErrorCode::kDenied, "not now"}};
@@ -464,14 +464,14 @@ struct OfflineCli : Cli {
   carillon::testing::TempFolder folder;
 };
 
-TEST(Offline, StoresAJobWhenNoTrackerIsReachableAndSaysSo) {
+TEST(Offline, StoresAndReportsAJobWhenNoTrackerIsReachable) {
   OfflineCli cli;
   EXPECT_EQ(cli.run_here({"submit", "--offline", "--task-id", "kept", "--handler", "noop"}), kDone);
   EXPECT_THAT(cli.out.str(), StartsWith("stored  kept  group default  no job tracker reachable"));
   EXPECT_TRUE(cli.tracker.asked<wire::Submit>().empty());
 }
 
-TEST(Submit, SaysWhyAJobHasNoOneRunToWaitFor) {
+TEST(Submit, ExplainsWhyAJobHasNoSingleRunToAwait) {
   Cli cli(accept_all);
   EXPECT_EQ(cli.run({"submit", "--wait", "--manual", "--", "x"}), kWrongInput);
   EXPECT_THAT(cli.err.str(), HasSubstr("a manual job has none until it is triggered"));
@@ -480,20 +480,20 @@ TEST(Submit, SaysWhyAJobHasNoOneRunToWaitFor) {
   EXPECT_THAT(cli.err.str(), HasSubstr("this job has a schedule"));
 }
 
-TEST(Submit, SaysHowARepeatHasNoEnd) {
+TEST(Submit, ExplainsHowToRepeatWithoutEnd) {
   Cli cli(accept_all);
   EXPECT_EQ(cli.run({"submit", "--every", "5m", "--count", "-1", "--", "x"}), kWrongInput);
   EXPECT_EQ(cli.err.str(),
             "jobclient: --count: -1 is too small, the minimum is 1 (leave it out for no end)\n");
 }
 
-TEST(Offline, WithoutItNothingIsStored) {
+TEST(Offline, NothingIsStoredWithoutTheFlag) {
   OfflineCli cli;
   EXPECT_EQ(cli.run_here({"submit", "--task-id", "kept", "--handler", "noop"}), kNoTracker);
   EXPECT_TRUE(std::filesystem::is_empty(cli.folder.path()));
 }
 
-TEST(Offline, AReachableTrackerGetsTheJob) {
+TEST(Offline, ReachableJobTrackerGetsTheJobDirectly) {
   OfflineCli cli;
   cli.tracker.is_reachable = true;
   EXPECT_EQ(cli.run_here({"submit", "--offline", "--task-id", "now", "--handler", "noop"}), kDone);
@@ -501,7 +501,7 @@ TEST(Offline, AReachableTrackerGetsTheJob) {
   EXPECT_TRUE(std::filesystem::is_empty(cli.folder.path()));
 }
 
-TEST(Offline, FlushDeliversInOrderAndAnswersEachJob) {
+TEST(Offline, FlushDeliversInOrderAndReportsEachJob) {
   OfflineCli cli;
   for (const char* task : {"one", "two"}) {
     cli.run_here({"submit", "--offline", "--task-id", task, "--handler", "noop"});
@@ -519,7 +519,7 @@ TEST(Offline, FlushDeliversInOrderAndAnswersEachJob) {
   EXPECT_EQ(cli.out.str(), "[]\n");
 }
 
-TEST(Offline, AnyCallDeliversFirstAndTellsOnStderr) {
+TEST(Offline, AnyCallDeliversStoredJobsFirstAndReportsOnStderr) {
   OfflineCli cli;
   cli.run_here({"submit", "--offline", "--task-id", "kept", "--handler", "noop"});
   cli.forget_output();
@@ -532,7 +532,7 @@ TEST(Offline, AnyCallDeliversFirstAndTellsOnStderr) {
   EXPECT_EQ(asked[1].jobs[0].task_id, "next");
 }
 
-TEST(Offline, AStoredJobThatIsNotAcceptedIsSaidByFlushAndMakesItFail) {
+TEST(Offline, FlushReportsARefusedJobAndFails) {
   OfflineCli cli;
   cli.run_here({"submit", "--offline", "--task-id", "nightly", "--handler", "noop"});
   cli.forget_output();
@@ -549,7 +549,7 @@ TEST(Offline, ManyLinesAreStoredAndCounted) {
   EXPECT_THAT(cli.err.str(), HasSubstr("2 jobs: 0 accepted, 2 stored, 0 not accepted"));
 }
 
-TEST(Offline, ContradictsWait) {
+TEST(Offline, ConflictsWithWait) {
   OfflineCli cli;
   EXPECT_EQ(cli.run_here({"submit", "--offline", "--wait", "--", "true"}), kWrongInput);
   EXPECT_THAT(cli.err.str(), HasSubstr("--wait and --offline contradict each other"));

@@ -30,14 +30,14 @@ const std::vector<std::vector<std::string>> kRows{
     {"nightly-backup-of-everything", "1", "succeeded", ""},
     {"mail", "12", "timed_out", "it took longer than the five minutes that it was given"}};
 
-TEST(Table, SetsTextToTheLeftAndNumbersToTheRight) {
+TEST(Table, AlignsTextLeftAndNumbersRight) {
   EXPECT_EQ(printed(0, {{"mail", "1", "failed", "no"}, {"news", "12", "later", "busy"}}),
             "TASK  ATTEMPT  STATE   MESSAGE\n"
             "mail        1  failed  no\n"
             "news       12  later   busy\n");
 }
 
-TEST(Table, TakesAllTheRoomItNeedsWithoutALimit) {
+TEST(Table, UsesItsFullWidthWithoutALimit) {
   EXPECT_EQ(
       printed(0, kRows),
       "TASK                          ATTEMPT  STATE      MESSAGE\n"
@@ -46,7 +46,7 @@ TEST(Table, TakesAllTheRoomItNeedsWithoutALimit) {
       "that it was given\n");
 }
 
-TEST(Table, CutsTheWidestColumnsToFit) {
+TEST(Table, TruncatesTheWidestColumnsToFit) {
   EXPECT_EQ(printed(80, kRows),
             "TASK                          ATTEMPT  STATE      MESSAGE\n"
             "nightly-backup-of-everything        1  succeeded\n"
@@ -57,7 +57,7 @@ TEST(Table, CutsTheWidestColumnsToFit) {
             "mail                 12  timed_out  it took longe…\n");
 }
 
-TEST(Table, CutsWhatTellsRowsApartLast) {
+TEST(Table, TruncatesKeyColumnsLast) {
   const auto task_of = [](std::size_t width, std::vector<TableColumn> made) {
     made[0].is_key = true;
     std::ostringstream out;
@@ -77,7 +77,7 @@ TEST(Table, CutsWhatTellsRowsApartLast) {
 
 class TableOfWidth : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(TableOfWidth, KeepsEveryLineWithinIt) {
+TEST_P(TableOfWidth, KeepsEveryLineWithinTheWidth) {
   std::istringstream lines(printed(GetParam(), kRows));
   std::string line;
   while (std::getline(lines, line)) EXPECT_LE(width_of(line), GetParam()) << line;
@@ -108,19 +108,19 @@ TEST(Table, NarrowsItsGapsBeforeAColumnGoesBelow) {
 
 TEST(Table, PrintsNothingWithoutRows) { EXPECT_EQ(printed(80, {}), ""); }
 
-TEST(Table, PutsLineFeedsInACellOnOneLine) {
+TEST(Table, PutsMultilineCellsOnOneLine) {
   EXPECT_EQ(printed(0, {{"a", "1", "failed", "first\nsecond"}}),
             "TASK  ATTEMPT  STATE   MESSAGE\n"
             "a           1  failed  first second\n");
 }
 
-TEST(Table, ColoursStatesAndTheHeaderWhenToldTo) {
+TEST(Table, ColoursStatesAndTheHeaderOnRequest) {
   const std::string text = printed(0, {{"a", "1", "failed", "x"}}, true);
   EXPECT_NE(text.find("\x1b[31mfailed\x1b[0m"), std::string::npos);
   EXPECT_NE(text.find("\x1b[1mTASK\x1b[0m"), std::string::npos);
 }
 
-TEST(Table, GoesOnWithTheWidthsOfTheFirstRows) {
+TEST(Table, KeepsTheWidthsOfTheFirstRows) {
   std::ostringstream out;
   Table table(out, {{.header = "A"}, {.header = "B"}}, 30, false);
   for (std::size_t i = 0; i < Table::kSampleRows; ++i) table.add({"short", "b"});

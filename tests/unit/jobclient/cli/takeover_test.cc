@@ -58,7 +58,7 @@ struct TakeoverBundle {
   std::optional<Takeover> moving;
 };
 
-TEST(Takeover, SaysOfEachEntryWhatCameOfItWhereSomeOfThemFail) {
+TEST(Takeover, ReportsTheOutcomeOfEachEntryWhenSomeFail) {
   TakeoverBundle b(failing(false));
   ASSERT_TRUE(b.moving->apply().ok());
   EXPECT_EQ(b.moving->status(0), "accepted");
@@ -69,7 +69,7 @@ TEST(Takeover, SaysOfEachEntryWhatCameOfItWhereSomeOfThemFail) {
   EXPECT_THAT(b.err.str(), HasSubstr("import lts: not now\n"));
 }
 
-TEST(Takeover, SaysOnlyOfWhatIsTakenOverWhatDiffers) {
+TEST(Takeover, NotesDifferencesOnlyForImportedJobs) {
   TakeoverBundle b(failing(false));
   EXPECT_EQ(b.moving->note(1), "differs");
   ASSERT_TRUE(b.moving->apply().ok());
@@ -80,7 +80,7 @@ TEST(Takeover, SaysOnlyOfWhatIsTakenOverWhatDiffers) {
   EXPECT_EQ(Takeover(b.context, "LTS", {refused}).note(0), "cannot be");
 }
 
-TEST(Takeover, SendsNoMoreOnceSomeFailed) {
+TEST(Takeover, StopsSendingAfterAFailure) {
   TakeoverBundle b(failing(true));
   ASSERT_TRUE(b.moving->apply().ok());
   EXPECT_EQ(b.moving->status(0), "not_taken");

@@ -49,14 +49,14 @@ struct TasksHereBundle {
   FakeTracker tracker{history_of_ops};
 };
 
-TEST(TasksHere, AsksForAFewOneByOne) {
+TEST(TasksHere, LooksUpAFewTasksOneByOne) {
   TasksHereBundle b;
   EXPECT_THAT(b.find({{"ops", "task-7"}, {"ops", "never-ran"}, {"elsewhere", "task-7"}}),
               ElementsAre("task-7"));
   EXPECT_EQ(b.questions(), 3u);
 }
 
-TEST(TasksHere, GoesThroughTheRowsOnceForMany) {
+TEST(TasksHere, ScansAllRowsOnceForManyTasks) {
   TasksHereBundle b;
   std::set<TaskKey> tasks;
   for (int i = 0; i < 49; ++i) tasks.insert({"ops", task_name(20 * i)});
@@ -65,7 +65,7 @@ TEST(TasksHere, GoesThroughTheRowsOnceForMany) {
   EXPECT_EQ(b.questions(), 10u) << "the pages";
 }
 
-TEST(TasksHere, StopsWhenItHasSeenAll) {
+TEST(TasksHere, StopsScanningWhenAllTasksAreFound) {
   TasksHereBundle b;
   std::set<TaskKey> tasks;
   for (int i = 0; i < 50; ++i) tasks.insert({"ops", task_name(i)});
@@ -73,7 +73,7 @@ TEST(TasksHere, StopsWhenItHasSeenAll) {
   EXPECT_EQ(b.questions(), 1u);
 }
 
-TEST(TasksHere, AsksOnceForAGroupThatIsNotKnown) {
+TEST(TasksHere, AsksOnceForAnUnknownGroup) {
   TasksHereBundle b;
   std::set<TaskKey> tasks;
   for (int i = 0; i < 50; ++i) tasks.insert({"elsewhere", task_name(i)});

@@ -17,24 +17,24 @@ TEST(TextWidth, CountsColumnsAndNotBytes) {
   EXPECT_EQ(width_of("e\u0301"), 1u);
 }
 
-TEST(TextWidth, CountsBytesThatAreNoTextOneByOne) {
+TEST(TextWidth, CountsInvalidBytesAsOneColumnEach) {
   EXPECT_EQ(width_of("\xff\xfe"), 2u);
   EXPECT_EQ(width_of("\xe5\xa4"), 2u);
 }
 
-TEST(TextWidth, CutsWithAnEllipsis) {
+TEST(TextWidth, TruncatesWithAnEllipsis) {
   EXPECT_EQ(cut_to("nightly-backup", 14), "nightly-backup");
   EXPECT_EQ(cut_to("nightly-backup", 8), "nightly…");
   EXPECT_EQ(cut_to("nightly", 1), "…");
   EXPECT_EQ(cut_to("nightly", 0), "");
 }
 
-TEST(TextWidth, NeverCutsThroughAWideCharacter) {
+TEST(TextWidth, NeverSplitsAWideCharacter) {
   EXPECT_EQ(cut_to("备份任务", 4), "备…");
   EXPECT_EQ(cut_to("备份任务", 5), "备份…");
 }
 
-TEST(TextWidth, KeepsTextFromDrivingTheTerminal) {
+TEST(TextWidth, RemovesTerminalControlCharacters) {
   EXPECT_EQ(one_line("a\nb\tc\rd"), "a b c d");
   EXPECT_EQ(one_line("\x1b[31mred\x07"), "?[31mred?");
   EXPECT_EQ(one_line("\u009b1m"), "?1m");
@@ -42,7 +42,7 @@ TEST(TextWidth, KeepsTextFromDrivingTheTerminal) {
   EXPECT_EQ(one_line("a\u202Etxt.b\u2066c"), "a?txt.b?c") << "not from right to left";
 }
 
-TEST(TextWidth, NamesTheFirstOfMany) {
+TEST(TextWidth, ListsTheFirstOfManyNames) {
   EXPECT_EQ(those_there_are({}), ", and no others");
   EXPECT_EQ(those_there_are({"a", "b\n"}), " (it has 'a', 'b ')");
   EXPECT_THAT(those_there_are(std::vector<std::string>(23, "a")), EndsWith("'a', 'a' and 3 more)"));

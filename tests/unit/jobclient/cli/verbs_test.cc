@@ -67,7 +67,7 @@ wire::Message two_pages(const wire::Message& request) {
 
 class ActVerb : public ::testing::TestWithParam<std::pair<const char*, wire::Verb>> {};
 
-TEST_P(ActVerb, NamesTheTaskAndPrintsWhatHappened) {
+TEST_P(ActVerb, NamesTheTaskAndPrintsTheOutcome) {
   const auto [name, verb] = GetParam();
   Cli cli(acted);
   EXPECT_EQ(cli.run({name, "nightly", "--group", "ops"}), kDone);
@@ -86,7 +86,7 @@ TEST_P(ActVerb, ExitsWithFourForAnUnknownTask) {
             std::string{"jobclient: "} + GetParam().first + ": no task 'x' in group 'default'\n");
 }
 
-TEST_P(ActVerb, NamesTheGroupThatTheTaskIsIn) {
+TEST_P(ActVerb, NamesTheGroupThatHasTheTask) {
   Cli cli(in_group_ops);
   EXPECT_EQ(cli.run({GetParam().first, "x"}), kNotFound);
   EXPECT_EQ(cli.err.str(),
@@ -156,7 +156,7 @@ TEST(List, ShowsTheLastResultOfWhatIsWanted) {
   EXPECT_THAT(cli.out.str(), ::testing::Not(HasSubstr("\nb ")));
 }
 
-TEST(GroupsSplit, SplitsNothingUnlessToldIntoHowManyParts) {
+TEST(GroupsSplit, RequiresANumberOfParts) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"groups", "split", "mail"}), kWrongInput);
   EXPECT_THAT(cli.err.str(), StartsWith("jobclient: groups split: --parts is missing (2,"));
@@ -172,7 +172,7 @@ TEST(GroupsSplit, SplitsNothingUnlessToldIntoHowManyParts) {
   EXPECT_EQ(cli.tracker.asked<wire::Act>().at(0).parts, 8);
 }
 
-TEST(OtherGroups, AreNamedByEachVerbAboutATask) {
+TEST(OtherGroups, AreSuggestedByEveryVerbOnATask) {
   for (const auto& verb : std::vector<std::vector<std::string>>{
            {"show"}, {"logs"}, {"scripts", "list"}, {"scripts", "show"}, {"trigger", "--wait"}}) {
     SCOPED_TRACE(verb.back());
@@ -184,26 +184,26 @@ TEST(OtherGroups, AreNamedByEachVerbAboutATask) {
   }
 }
 
-TEST(OtherGroups, AreNamedForATaskThatHasEnded) {
+TEST(OtherGroups, AreSuggestedForAnEndedTask) {
   Cli cli(ended_in_group_ops);
   EXPECT_EQ(cli.run({"logs", "x"}), kNotFound);
   EXPECT_THAT(cli.err.str(), HasSubstr("it has ended in group 'ops': --group ops\n"));
 }
 
-TEST(OtherGroups, AreNotNamedWhereTheGroupHasTheTask) {
+TEST(OtherGroups, AreNotSuggestedWhenTheGroupHasTheTask) {
   Cli cli(in_group_ops);
   EXPECT_EQ(cli.run({"kill", "x", "--group", "ops"}), kNotFound);
   EXPECT_EQ(cli.err.str(), "jobclient: kill: no task 'x' in group 'default'\n");
 }
 
-TEST(Kill, TakesAJobInsteadOfATask) {
+TEST(Kill, AcceptsAJobInsteadOfATask) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"kill", "--job", "7211", "-o", "json"}), kDone);
   EXPECT_EQ(cli.tracker.asked<wire::Act>()[0].job_id, JobId{7211});
   EXPECT_EQ(cli.out.str(), "{\"message\":\"done so\"}\n");
 }
 
-TEST(Kill, WantsEitherATaskOrAJob) {
+TEST(Kill, RequiresEitherATaskOrAJob) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"kill"}), kWrongInput);
   EXPECT_EQ(cli.run({"kill", "x", "--job", "7"}), kWrongInput);
@@ -229,7 +229,7 @@ TEST(Ask, ReadsEveryPage) {
   EXPECT_EQ(asked[1].after, "2");
 }
 
-TEST(Ask, SaysThatItsTimesAreInUtcWhenTheUsersZoneIsUnknown) {
+TEST(Ask, FallsBackToUtcWhenTheUsersZoneIsUnknown) {
   Cli cli(two_pages);
   cli.zone = Error{ErrorCode::kInvalidArgument, "TZ: time zone 'Nowhere/X' is not known"};
   EXPECT_EQ(cli.run({"waiting"}), kDone);
@@ -250,7 +250,7 @@ TEST(Ask, StopsAtTheLimit) {
 
 class AskVerb : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-TEST_P(AskVerb, SaysOnStderrThatThereIsNothing) {
+TEST_P(AskVerb, ReportsAnEmptyResultOnStderr) {
   Cli cli(no_rows);
   EXPECT_EQ(cli.run({GetParam().first}), kDone);
   EXPECT_EQ(cli.out.str(), "");
@@ -258,7 +258,7 @@ TEST_P(AskVerb, SaysOnStderrThatThereIsNothing) {
   EXPECT_EQ(cli.tracker.asked<wire::Query>()[0].what, GetParam().first);
 }
 
-TEST_P(AskVerb, AnswersAnEmptyArrayInJson) {
+TEST_P(AskVerb, PrintsAnEmptyArrayInJson) {
   Cli cli(no_rows);
   EXPECT_EQ(cli.run({GetParam().first, "-o", "json"}), kDone);
   EXPECT_EQ(cli.out.str(), "[]\n");
@@ -274,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(Verbs, AskVerb,
                                            std::pair{"groups", "no node group is known"}),
                          [](const auto& verb) { return std::string{verb.param.first}; });
 
-TEST(Ask, SaysInWhichGroupThereIsNothing) {
+TEST(Ask, NamesTheGroupOfAnEmptyResult) {
   Cli cli(no_rows);
   EXPECT_EQ(cli.run({"waiting", "--group", "mail"}), kDone);
   EXPECT_EQ(cli.err.str(), "nothing is waiting in group mail\n");
@@ -288,7 +288,7 @@ FakeTracker::Answer silent_job(const std::string& state, bool done) {
   };
 }
 
-TEST(History, AsksForWhatEndedSince) {
+TEST(History, QueriesRunsEndedSinceATime) {
   Cli cli(no_rows);
   EXPECT_EQ(cli.run({"history", "nightly", "--since", "1h", "--limit", "5"}), kDone);
   const auto query = cli.tracker.asked<wire::Query>()[0];
@@ -310,7 +310,7 @@ wire::Message some_failed(const wire::Message& request) {
   return page;
 }
 
-TEST(History, ShowsWhatEndedSoFromAllPages) {
+TEST(History, FiltersAllPagesByState) {
   Cli cli(some_failed);
   EXPECT_EQ(cli.run({"history", "-o", "jsonl", "--state", "failed", "--state", "lost"}), kDone);
   EXPECT_EQ(cli.out.str(),
@@ -322,7 +322,7 @@ TEST(History, ShowsWhatEndedSoFromAllPages) {
   EXPECT_EQ(cli.err.str(), "nothing has ended as killed or lost\n");
 }
 
-TEST(History, RefusesAStateThatThereIsNot) {
+TEST(History, RefusesAnUnknownState) {
   Cli unknown(no_rows);
   EXPECT_EQ(unknown.run({"history", "--state", "failed,broken"}), kWrongInput);
   EXPECT_THAT(unknown.err.str(), HasSubstr("--state: 'broken' is not one of "));
@@ -331,7 +331,7 @@ TEST(History, RefusesAStateThatThereIsNot) {
   EXPECT_THAT(empty.err.str(), HasSubstr("--state: '' names nothing"));
 }
 
-TEST(History, AsksForOneJob) {
+TEST(History, QueriesOneJob) {
   Cli cli(silent_job("waiting", false));
   EXPECT_EQ(cli.run({"history", "--job", "7"}), kDone);
   EXPECT_EQ(cli.tracker.asked<wire::Query>().back().job_id, JobId{7});
@@ -344,7 +344,7 @@ TEST(History, ExitsWithFourForAnUnknownJob) {
   EXPECT_EQ(cli.run({"history", "--job", "7"}), kNotFound);
 }
 
-TEST(History, RefusesWhatIsNoTime) {
+TEST(History, RefusesAnInvalidTime) {
   Cli cli(no_rows);
   EXPECT_EQ(cli.run({"history", "--since", "yesterday"}), kWrongInput);
   EXPECT_THAT(cli.err.str(), HasSubstr("--since 'yesterday' is neither a duration nor a time"));
@@ -355,7 +355,7 @@ wire::Message endless(const wire::Message&) {
   return wire::Rows{.rows = std::vector<Row>(150, waiting_row("7")), .next = "more"};
 }
 
-TEST(Ask, ShowsAPersonTheFirstRowsOnly) {
+TEST(Ask, LimitsRowsOnATerminal) {
   Cli cli(endless);
   cli.terminal.out_is_terminal = true;
   EXPECT_EQ(cli.run({"waiting"}), kDone);
@@ -374,7 +374,7 @@ wire::Message mostly_failed(const wire::Message&) {
   return page;
 }
 
-TEST(Ask, SaysThatThereAreMoreOfThoseThatEndedSo) {
+TEST(Ask, ReportsWhetherMoreFilteredRowsFollow) {
   Cli cli(mostly_failed);
   cli.terminal.out_is_terminal = true;
   EXPECT_EQ(cli.run({"history", "--state", "failed"}), kDone);
@@ -384,7 +384,7 @@ TEST(Ask, SaysThatThereAreMoreOfThoseThatEndedSo) {
   EXPECT_EQ(cli.err.str(), "");
 }
 
-TEST(Ask, ShowsAPersonAsManyRowsAsAskedFor) {
+TEST(Ask, ShowsTheRequestedNumberOfRowsOnATerminal) {
   Cli cli(endless);
   cli.terminal.out_is_terminal = true;
   EXPECT_EQ(cli.run({"waiting", "--limit", "300"}), kDone);
@@ -393,7 +393,7 @@ TEST(Ask, ShowsAPersonAsManyRowsAsAskedFor) {
   EXPECT_EQ(cli.err.str(), "");
 }
 
-TEST(Show, SpreadsTheSpecAndKeepsItAnObjectInJson) {
+TEST(Show, ExpandsTheSpecInATableButNotInJson) {
   const auto answer = [](const wire::Message&) -> wire::Message {
     JobSpec spec;
     spec.task_id = "nightly";
@@ -419,7 +419,7 @@ TEST(Show, SpreadsTheSpecAndKeepsItAnObjectInJson) {
       "\n");
 }
 
-TEST(Show, SaysSoWhenTheJobCannotBeRead) {
+TEST(Show, ReportsAJobThatCannotBeRead) {
   Cli cli([](const wire::Message&) -> wire::Message {
     return wire::Rows{.rows = {{{"spec", std::string{"\xc1"}}}}};
   });
@@ -434,7 +434,7 @@ TEST(Show, ExitsWithFourForAnUnknownTask) {
   EXPECT_EQ(empty.run({"show", "x"}), kNotFound);
 }
 
-TEST(Stats, AreOneObject) {
+TEST(Stats, ArePrintedAsOneObject) {
   Cli cli([](const wire::Message&) -> wire::Message {
     return wire::Rows{.rows = {{{"submitted", std::int64_t{12}}, {"load", 0.5}}}};
   });
@@ -475,7 +475,7 @@ TEST(Logs, PrintsTheLastLinesOnly) {
   EXPECT_EQ(cli.out.str(), "two\n");
 }
 
-TEST(Logs, PassesOverAFireThatWasCalledOffAndWroteNothing) {
+TEST(Logs, SkipsACancelledFireWithoutOutput) {
   Cli cli([](const wire::Message& request) -> wire::Message {
     wire::Message answer = logs_of_seven(request);
     const auto& query = std::get<wire::Query>(request);
@@ -490,13 +490,13 @@ TEST(Logs, PassesOverAFireThatWasCalledOffAndWroteNothing) {
   EXPECT_EQ(cli.out.str(), "one\ntwo\n");
 }
 
-TEST(Logs, PutsTimesInFrontOfLines) {
+TEST(Logs, PrefixesLinesWithTimes) {
   Cli cli(logs_of_seven);
   EXPECT_EQ(cli.run({"logs", "--job", "7", "-t"}), kDone);
   EXPECT_EQ(cli.out.str(), "08:00:00 one\n08:00:00 two\n");
 }
 
-TEST(Logs, AreOneArrayInJson) {
+TEST(Logs, ArePrintedAsOneArrayInJson) {
   const std::string one =
       R"({"seq":1,"stream":"stdout","at":"2026-11-21T07:00:00.000Z","text":"one\ntw"})";
   const std::string two =
@@ -518,7 +518,7 @@ TEST(Logs, FollowsUntilTheJobHasEnded) {
   EXPECT_EQ(cli.out.str(), "one\ntwo\n");
 }
 
-TEST(Logs, SaysThatNothingWasWritten) {
+TEST(Logs, ReportsThatNothingWasWritten) {
   Cli ended(silent_job("succeeded", true));
   EXPECT_EQ(ended.run({"logs", "--job", "7"}), kDone);
   EXPECT_EQ(ended.err.str(), "job 7 has no output\n");
@@ -547,13 +547,13 @@ TEST(Logs, ExitsWithFourForAnUnknownJob) {
   }
 }
 
-TEST(Logs, RefusesWhatIsNoJobId) {
+TEST(Logs, RefusesAnInvalidJobId) {
   Cli cli(no_rows);
   EXPECT_EQ(cli.run({"logs", "--job", "seven"}), kWrongInput);
   EXPECT_THAT(cli.err.str(), HasSubstr("--job 'seven' is not a job id"));
 }
 
-TEST(Logs, LooksForATaskOnEveryPage) {
+TEST(Logs, SearchesATaskOnEveryPage) {
   Cli cli([](const wire::Message& request) -> wire::Message {
     const auto& query = std::get<wire::Query>(request);
     if (query.what == "executing" && query.after.empty()) return wire::Rows{.next = "5"};
@@ -569,7 +569,7 @@ TEST(Logs, ExitsWithFourForATaskThatNeverRan) {
   EXPECT_EQ(cli.run({"logs", "x"}), kNotFound);
 }
 
-TEST(Logs, KeepsTryingWhileItFollows) {
+TEST(Logs, KeepsRetryingWhileFollowing) {
   auto failures = std::make_shared<int>(0);
   Cli cli([failures](const wire::Message& request) -> wire::Message {
     if (std::get<wire::Query>(request).what == "job" && ++*failures <= 3) {
@@ -583,7 +583,7 @@ TEST(Logs, KeepsTryingWhileItFollows) {
             "jobclient: logs: connected again\n");
 }
 
-TEST(FeedbackVerb, PrintsWhatEndedAndAcknowledgesIt) {
+TEST(FeedbackVerb, PrintsResultsAndAcknowledgesThem) {
   const auto two_then_none = [](const wire::Message& request) -> wire::Message {
     if (!std::get<wire::FetchFeedback>(request).done.empty()) return wire::Feedback{};
     return wire::Feedback{{{.id = 5, .job_id = JobId{7}, .task_id = "a", .state = "succeeded"},
@@ -614,7 +614,7 @@ TEST(FeedbackVerb, PrintsWhatEndedAndAcknowledgesIt) {
   EXPECT_THAT(lines.out.str(), HasSubstr("b    job 8  failed  exit status 3\n"));
 }
 
-TEST(FeedbackVerb, KeepsTryingAndWantsAClientGroup) {
+TEST(FeedbackVerb, KeepsRetryingAndRequiresAClientGroup) {
   auto failures = std::make_shared<int>(0);
   Cli cli([failures](const wire::Message& request) -> wire::Message {
     if (++*failures <= 2) return wire::ErrorReply{{ErrorCode::kUnavailable, "the store is away"}};
@@ -626,10 +626,10 @@ TEST(FeedbackVerb, KeepsTryingAndWantsAClientGroup) {
   EXPECT_EQ(cli.run({"feedback"}), kWrongInput);
   cli.err.str("");
   EXPECT_EQ(cli.run({"feedback", "--client-group", "a b"}), kWrongInput);
-  EXPECT_THAT(cli.err.str(), HasSubstr("client_group is 'a b', may hold letters"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("client_group is 'a b', must have only letters"));
 }
 
-TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
+TEST(ImportCrontab, PreviewsSubmissionsWithoutATracker) {
   Cli cli(acted);
   cli.tracker.is_reachable = false;
   cli.give_input("0 2 * * * backup\n@reboot agent\n");
@@ -642,7 +642,7 @@ TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
   EXPECT_THAT(cli.err.str(), HasSubstr("add --apply to submit 1 job\n"));
 }
 
-TEST(ImportCrontab, SaysWhichFormWasTakenAndWhyEachLineIsRefused) {
+TEST(ImportCrontab, ReportsTheCrontabFormAndEachRefusedLine) {
   Cli cli(acted);
   cli.give_input(
       "MAILTO=root\n"
@@ -660,7 +660,7 @@ TEST(ImportCrontab, SaysWhichFormWasTakenAndWhyEachLineIsRefused) {
   EXPECT_THAT(cli.err.str(), HasSubstr("add --apply to submit 1 job\n"));
 }
 
-TEST(ImportCrontab, SaysNothingOfTheFormThatWasAskedFor) {
+TEST(ImportCrontab, DoesNotReportARequestedForm) {
   Cli cli(acted);
   cli.give_input("1 * * * * root a\n");
   EXPECT_EQ(cli.run({"import", "crontab", "-", "--personal"}), kDone);
@@ -668,7 +668,7 @@ TEST(ImportCrontab, SaysNothingOfTheFormThatWasAskedFor) {
   EXPECT_THAT(cli.out.str(), HasSubstr("root a"));
 }
 
-TEST(ImportCrontab, SubmitsWhenToldTo) {
+TEST(ImportCrontab, SubmitsWithApply) {
   Cli cli(accept_all);
   cli.give_input("0 2 * * * backup\n0 3 * * * report\n");
   EXPECT_EQ(cli.run({"import", "crontab", "-", "--apply", "--group", "ops", "-o", "jsonl"}), kDone);
@@ -680,7 +680,7 @@ TEST(ImportCrontab, SubmitsWhenToldTo) {
   EXPECT_THAT(cli.out.str(), HasSubstr(R"("status":"accepted")"));
 }
 
-TEST(ImportCrontab, SaysOfEachEntryWhatCameOfItWhereAMessageFails) {
+TEST(ImportCrontab, ReportsTheOutcomeOfEachEntryWhenAMessageFails) {
   auto messages = std::make_shared<int>(0);
   Cli cli([messages](const wire::Message& request) -> wire::Message {
     if (++*messages == 2) return wire::ErrorReply{{ErrorCode::kDenied, "not now"}};
@@ -695,7 +695,7 @@ TEST(ImportCrontab, SaysOfEachEntryWhatCameOfItWhereAMessageFails) {
   EXPECT_THAT(cli.err.str(), HasSubstr(R"({"error":"not now","verb":"import crontab")"));
 }
 
-TEST(ImportCrontab, SaysWhyAFileCannotBeRead) {
+TEST(ImportCrontab, ExplainsWhyAFileCannotBeRead) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"import", "crontab", "/no/such"}), kWrongInput);
   EXPECT_EQ(cli.err.str(),
@@ -718,7 +718,7 @@ TEST(Program, RefusesUnknownVerbsAndFlags) {
   EXPECT_THAT(cli.err.str(), StartsWith("jobclient: "));
 }
 
-TEST(Program, NamesATrackerThatIsNoAddress) {
+TEST(Program, RefusesAnInvalidTrackerAddress) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"list", "--tracker", "localhost"}), kWrongInput);
   EXPECT_EQ(cli.err.str(),
@@ -727,7 +727,7 @@ TEST(Program, NamesATrackerThatIsNoAddress) {
 }
 
 // Two waits would make the shortest of calls last twice --connect-timeout.
-TEST(Program, WaitsOnceForAConnectionWhereSomethingIsStored) {
+TEST(Program, WaitsOnceForAConnectionWithStoredJobs) {
   const testing::TempFolder folder;
   JobClientOptions options{.connect_timeout = std::chrono::seconds{2}, .data = folder.path()};
   FakeTracker tracker(acted);
@@ -746,7 +746,7 @@ TEST(Program, WaitsOnceForAConnectionWhereSomethingIsStored) {
 }
 
 // A program that flushes, finds that it is not taken, and goes on with other things.
-TEST(Program, ACallLongAfterAFlushInVainHasItsTime) {
+TEST(Program, CallLongAfterAFailedFlushGetsItsFullTimeout) {
   const testing::TempFolder folder;
   JobClientOptions options{.answer_timeout = std::chrono::seconds{3}, .data = folder.path()};
   const Duration connect = std::chrono::milliseconds{300};
@@ -774,7 +774,7 @@ TEST(Program, ACallLongAfterAFlushInVainHasItsTime) {
 }
 
 // The job tracker that looks after its group cannot be reached, for one.
-TEST(Program, WaitsOnceWhereWhatIsStoredIsNotTakenAndSaysWhy) {
+TEST(Program, WaitsOnceForUndeliverableStoredJobsAndReportsTheReason) {
   const testing::TempFolder folder;
   JobClientOptions options{.answer_timeout = std::chrono::seconds{3}, .data = folder.path()};
   const Duration connect = std::chrono::milliseconds{300};
@@ -799,7 +799,7 @@ TEST(Program, WaitsOnceWhereWhatIsStoredIsNotTakenAndSaysWhy) {
   EXPECT_THAT(cancelled.error().message, StartsWith(why));
 }
 
-TEST(Program, HandsTheConnectionOptionsToTheClient) {
+TEST(Program, PassesTheConnectionOptionsToTheClient) {
   const Program program = declare_program();
   const Result<Parsed> parsed = parse_configuration(
       program,

@@ -56,7 +56,7 @@ XxlEntry xxl_entry(const XxlJob& row, const XxlOptions& options = xxl_options())
   return std::move(entries.at(0));
 }
 
-TEST(XxlJobs, ACronJobKeepsItsExpressionInTheZoneOfTheAdmin) {
+TEST(XxlJobs, CronJobKeepsItsExpressionInTheAdminsZone) {
   XxlJob row = xxl_row();
   row.timeout_s = 90;
   row.retries = 2;
@@ -77,7 +77,7 @@ TEST(XxlJobs, ACronJobKeepsItsExpressionInTheZoneOfTheAdmin) {
   EXPECT_THAT(entry.notes, IsEmpty());
 }
 
-TEST(XxlJobs, BlockAndMisfireStrategiesHaveTheirCounterparts) {
+TEST(XxlJobs, MapsBlockAndMisfireStrategies) {
   XxlJob row = xxl_row();
   const auto overlap = [&row](const char* block) {
     row.block = block;
@@ -99,7 +99,7 @@ TEST(XxlJobs, BlockAndMisfireStrategiesHaveTheirCounterparts) {
                           "misfire strategy 'FIRE_TWICE' is unknown: DO_NOTHING is used"));
 }
 
-TEST(XxlJobs, AStoppedJobIsSuspendedAndOneWithoutAScheduleIsNot) {
+TEST(XxlJobs, StoppedJobIsSuspendedUnlessItHasNoSchedule) {
   XxlJob row = xxl_row();
   row.is_running = false;
   row.next_ms = 0;
@@ -111,7 +111,7 @@ TEST(XxlJobs, AStoppedJobIsSuspendedAndOneWithoutAScheduleIsNot) {
   EXPECT_EQ(manual.job.value().schedule.cron, "");
 }
 
-TEST(XxlJobs, AFixedRateGoesOnOnItsGrid) {
+TEST(XxlJobs, FixedRateJobKeepsItsGrid) {
   XxlJob row = xxl_row();
   row.schedule_type = "FIX_RATE";
   row.schedule_conf = "45";
@@ -135,13 +135,13 @@ TEST(XxlJobs, AFixedRateGoesOnOnItsGrid) {
   }
 }
 
-TEST(XxlJobs, SaysThatXxlJobFiresAtOtherTimesThanTheZoneGives) {
+TEST(XxlJobs, NotesThatXxlJobFiresInAnotherTimeZone) {
   XxlJob row = xxl_row();
   row.next_ms = xxl_ms("2026-11-22T01:30:00Z");
   EXPECT_THAT(xxl_entry(row).notes, ElementsAre(HasSubstr("--tz must be the zone")));
 }
 
-TEST(XxlJobs, RefusesByNameWhatCannotBe) {
+TEST(XxlJobs, RefusesUnsupportedSettingsByName) {
   const auto refusal = [](auto change, XxlOptions options = xxl_options()) {
     XxlJob row = xxl_row();
     change(row);
@@ -164,7 +164,7 @@ TEST(XxlJobs, RefusesByNameWhatCannotBe) {
               HasSubstr("route NEAREST is unknown"));
 }
 
-TEST(XxlJobs, ForExecutorsEverythingIsPushedAsItWas) {
+TEST(XxlJobs, PushedJobKeepsItsRouteBlockAndScript) {
   XxlOptions push = xxl_options();
   push.dispatch = XxlDispatch::kPush;
   XxlJob row = xxl_row();
@@ -183,7 +183,7 @@ TEST(XxlJobs, ForExecutorsEverythingIsPushedAsItWas) {
   EXPECT_EQ(xxl_entry(row, push).job.value().run.script_language, "groovy");
 }
 
-TEST(XxlJobs, AScriptKeepsItsSourceAndItsVersions) {
+TEST(XxlJobs, ScriptKeepsItsSourceAndVersions) {
   XxlJob row = xxl_row();
   row.glue_type = "GLUE_SHELL";
   row.glue_source = "#!/bin/bash\r\necho $1\r\n";
@@ -217,7 +217,7 @@ TEST(XxlJobs, AScriptKeepsItsSourceAndItsVersions) {
   }
 }
 
-TEST(XxlJobs, ChildrenAreNamedByTheirGroupAndTask) {
+TEST(XxlJobs, NamesChildrenByGroupAndTaskId) {
   XxlJob parent = xxl_row();
   parent.children = " 18,19 ,,17, 77,18,x";
   XxlJob child = xxl_row();
@@ -237,7 +237,7 @@ TEST(XxlJobs, ChildrenAreNamedByTheirGroupAndTask) {
                           HasSubstr("child job x does not exist")));
 }
 
-TEST(XxlJobs, ALoopOfChildrenIsOpenedAtItsLastJob) {
+TEST(XxlJobs, CutsALoopOfChildrenAtItsLastJob) {
   const auto job = [](std::int64_t id, std::string children, std::int64_t group = 3) {
     XxlJob row = xxl_row();
     row.id = id;
@@ -269,7 +269,7 @@ TEST(XxlJobs, ALoopOfChildrenIsOpenedAtItsLastJob) {
   EXPECT_EQ(children(alone[0]), "xxl-21 ");
 }
 
-TEST(XxlJobs, AChildThatIsRefusedIsLeftOutOfItsParent) {
+TEST(XxlJobs, OmitsARefusedChildFromItsParent) {
   XxlJob parent = xxl_row();
   parent.children = "18,19";
   XxlJob refused = xxl_row();
@@ -285,7 +285,7 @@ TEST(XxlJobs, AChildThatIsRefusedIsLeftOutOfItsParent) {
   EXPECT_THAT(entries[0].notes, ElementsAre("child job 18 cannot be imported: left out"));
 }
 
-TEST(XxlJobs, AlarmsGoToTheAddressesThatTheyHad) {
+TEST(XxlJobs, KeepsTheAlarmAddresses) {
   XxlJob row = xxl_row();
   row.alarm_email = "ops@example.com , ann,bob@example.com,bob@example.com";
   const auto entry = xxl_entry(row);
@@ -293,13 +293,13 @@ TEST(XxlJobs, AlarmsGoToTheAddressesThatTheyHad) {
   EXPECT_THAT(entry.notes, ElementsAre("alarm e-mail 'ann' is not an address: left out"));
 }
 
-TEST(XxlJobs, SaysWhatIsLeftOut) {
+TEST(XxlJobs, NotesOmittedSettings) {
   XxlJob row = xxl_row();
   row.route = "FIRST";
   EXPECT_THAT(xxl_entry(row).notes, ElementsAre(HasSubstr("route FIRST")));
 }
 
-TEST(XxlJobs, GroupsAndUsersAreNamed) {
+TEST(XxlJobs, ListsGroupsAndUsersThatAreNotImported) {
   XxlDatabase database = xxl_database({});
   database.users = {
       {.name = "admin", .is_admin = true}, {.name = "ann", .groups = "3,4,9"}, {.name = "guest"}};

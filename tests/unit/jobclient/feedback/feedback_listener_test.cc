@@ -64,7 +64,7 @@ struct Desk {
   std::atomic<int> refusals = 0;
 };
 
-TEST(FeedbackListener, AcknowledgesWhatItsHandlerHasTaken) {
+TEST(FeedbackListener, AcknowledgesResultsThatItsHandlerAccepted) {
   Desk desk({"a", "b", "c"});
   cli::FakeTracker tracker([&desk](const wire::Message& request) { return desk(request); });
   Calls calls;
@@ -82,7 +82,7 @@ TEST(FeedbackListener, AcknowledgesWhatItsHandlerHasTaken) {
   EXPECT_THAT(calls.after(3), ElementsAre("a", "b", "c")) << "none of it twice";
 }
 
-TEST(FeedbackListener, GivesAResultAgainToAHandlerThatThrows) {
+TEST(FeedbackListener, RedeliversAResultWhenTheHandlerFails) {
   Desk desk({"a", "b"});
   cli::FakeTracker tracker([&desk](const wire::Message& request) { return desk(request); });
   Calls calls;
@@ -100,7 +100,7 @@ TEST(FeedbackListener, GivesAResultAgainToAHandlerThatThrows) {
   EXPECT_EQ(desk.refusals, 2);
 }
 
-TEST(FeedbackListener, AcknowledgesAgainWhatWasNotHeard) {
+TEST(FeedbackListener, ResendsAFailedAcknowledgement) {
   Desk desk({"a", "b"});
   Calls acknowledgements;
   cli::FakeTracker tracker([&](const wire::Message& request) -> wire::Message {
@@ -124,7 +124,7 @@ TEST(FeedbackListener, AcknowledgesAgainWhatWasNotHeard) {
   EXPECT_THAT(calls.after(2), ElementsAre("a", "b")) << "none of it twice";
 }
 
-TEST(FeedbackListener, SaysThatItIsThereWhileItsHandlerTakesItsTime) {
+TEST(FeedbackListener, SendsHeartbeatsWhileItsHandlerIsBusy) {
   Desk desk({"slow"});
   Calls beats;
   cli::FakeTracker tracker([&](const wire::Message& request) {
@@ -141,7 +141,7 @@ TEST(FeedbackListener, SaysThatItIsThereWhileItsHandlerTakesItsTime) {
   EXPECT_THAT(beats_before_its_end.after(1), ElementsAre("beat"));
 }
 
-TEST(FeedbackListener, NeedsAClientGroupAndAHandler) {
+TEST(FeedbackListener, RequiresAClientGroupAndAHandler) {
   cli::FakeTracker tracker([](const wire::Message&) { return wire::Feedback{}; });
   const auto take = [](const JobResult&) { return Status{}; };
   EXPECT_FALSE(FeedbackListener::start(tracker.open({}).value(), "", take).ok());

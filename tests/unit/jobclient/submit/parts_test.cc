@@ -16,11 +16,11 @@ namespace {
 using ::testing::ElementsAre;
 
 // Two job trackers: the first looks after part 0, the second after part 1 of the group "large".
-struct PartsBundle {
+struct SplitGroupBundle {
   static constexpr const char* kHere = "tcp://127.0.0.1:1";
   static constexpr const char* kThere = "tcp://127.0.0.1:2";
 
-  PartsBundle() {
+  SplitGroupBundle() {
     requests =
         Requests::open({.trackers = {kHere}}, clock, 4711, [this](const std::string& tracker) {
           return connections.make(tracker);
@@ -49,7 +49,7 @@ struct PartsBundle {
       if (sent.tracker == owner) {
         connections.reply(sent, wire::Acted{});
       } else {
-        connections.reply(sent, wire::Elsewhere{.address = owner, .parts = 2});
+        connections.reply(sent, wire::Redirect{.address = owner, .parts = 2});
       }
     }
     requests->run_due();
@@ -62,13 +62,13 @@ struct PartsBundle {
   int acted = 0;
 };
 
-TEST(RequestsAboutParts, GoStraightToTheOwnerOnceItIsKnown) {
-  PartsBundle b;
-  const std::string here = PartsBundle::task_of(0);
-  const std::string there = PartsBundle::task_of(1);
+TEST(RequestsForPartitions, GoDirectlyToTheKnownOwner) {
+  SplitGroupBundle b;
+  const std::string here = SplitGroupBundle::task_of(0);
+  const std::string there = SplitGroupBundle::task_of(1);
   b.act(there);
   EXPECT_THAT(b.answer_all(), ElementsAre("tcp://127.0.0.1:1 " + there));
-  b.connections.connect(PartsBundle::kThere);
+  b.connections.connect(SplitGroupBundle::kThere);
   EXPECT_THAT(b.answer_all(), ElementsAre("tcp://127.0.0.1:2 " + there));
   b.act(there);
   b.act(here);
@@ -79,17 +79,17 @@ TEST(RequestsAboutParts, GoStraightToTheOwnerOnceItIsKnown) {
 
 class AFailingPart : public ::testing::TestWithParam<bool> {};
 
-TEST_P(AFailingPart, LeavesTheOthersTheirAnswers) {
-  PartsBundle b;
+TEST_P(FailingPartition, DoesNotAffectTheAnswersOfOtherParts) {
+  SplitGroupBundle b;
   std::vector<JobSpec> jobs(2);
   for (int part = 0; part < 2; ++part) {
     jobs[static_cast<std::size_t>(part)].group = "large";
-    jobs[static_cast<std::size_t>(part)].task_id = PartsBundle::task_of(part);
+    jobs[static_cast<std::size_t>(part)].task_id = SplitGroupBundle::task_of(part);
   }
   std::optional<Result<wire::Message>> answer;
   b.requests->ask(wire::Submit{.jobs = jobs}, b.clock.steady_now(),
                   [&](auto reply) { answer.emplace(std::move(reply)); });
-  b.connections.reply(b.connections.take().at(0), wire::Elsewhere{.parts = 2});
+  b.connections.reply(b.connections.take().at(0), wire::Redirect{.parts = 2});
   const auto parts = b.connections.take();
   ASSERT_EQ(parts.size(), 2U);
   b.connections.reply(parts[0],
@@ -112,8 +112,8 @@ TEST_P(AFailingPart, LeavesTheOthersTheirAnswers) {
 INSTANTIATE_TEST_SUITE_P(ThatIsNotAnsweredOrThatTheClientIsClosedBefore, AFailingPart,
                          ::testing::Bool());
 
-TEST(RequestsAboutParts, SendASubmissionForSeveralPartsAPartEach) {
-  const auto send = [](PartsBundle& b, std::optional<Result<wire::Message>>& answer) {
+TEST(RequestsForPartitions, SplitASubmissionIntoOneMessagePerPart) {
+  const auto send = [](SplitGroupBundle& b, std::optional<Result<wire::Message>>& answer) {
     std::vector<JobSpec> jobs(20);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       jobs[i].group = "large";
@@ -122,15 +122,15 @@ TEST(RequestsAboutParts, SendASubmissionForSeveralPartsAPartEach) {
     b.requests->ask(wire::Submit{.jobs = std::move(jobs)}, b.clock.steady_now(),
                     [&](auto reply) { answer.emplace(std::move(reply)); });
     const auto whole = b.connections.take();
-    b.connections.reply(whole.at(0), wire::Elsewhere{.parts = 2});
+    b.connections.reply(whole.at(0), wire::Redirect{.parts = 2});
     return b.connections.take();
   };
   std::optional<Result<wire::Message>> answer;
-  PartsBundle first;
+  SplitGroupBundle first;
   const auto parts = send(first, answer);
   ASSERT_EQ(parts.size(), 3U) << "and the jobs without a task id";
   std::optional<Result<wire::Message>> other;
-  PartsBundle second;
+  SplitGroupBundle second;
   const auto again = send(second, other);
   std::set<std::int64_t> clients;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -141,7 +141,7 @@ TEST(RequestsAboutParts, SendASubmissionForSeveralPartsAPartEach) {
     std::set<int> of;
     for (const JobSpec& job : part.jobs) {
       reply.answers.push_back({.task_id = job.task_id});
-      of.insert(job.task_id.empty() ? -1 : PartsBundle::part_of(job.task_id));
+      of.insert(job.task_id.empty() ? -1 : SplitGroupBundle::part_of(job.task_id));
     }
     EXPECT_EQ(of.size(), 1U);
     first.connections.reply(parts[i], reply);

@@ -52,7 +52,7 @@ struct RequestsBundle {
   std::unique_ptr<Requests> requests;
 };
 
-TEST(Requests, NumbersChangingRequestsFromOneUnderTheClientsNumber) {
+TEST(Requests, NumbersChangingRequestsConsecutivelyPerClient) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -65,7 +65,7 @@ TEST(Requests, NumbersChangingRequestsFromOneUnderTheClientsNumber) {
             (wire::RequestNumber{kClient, 2}));
 }
 
-TEST(Requests, GivesEachAnswerToItsRequestInWhateverOrder) {
+TEST(Requests, MatchesAnswersToRequestsInAnyOrder) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -78,7 +78,7 @@ TEST(Requests, GivesEachAnswerToItsRequestInWhateverOrder) {
   EXPECT_EQ(std::get<wire::Acted>(bundle.answers[1]->value()).message, "b is gone");
 }
 
-TEST(Requests, WaitsWithSendingUntilItIsConnected) {
+TEST(Requests, WaitsForAConnectionBeforeSending) {
   RequestsBundle bundle;
   bundle.act("a");
   EXPECT_THAT(bundle.connections.take(), IsEmpty());
@@ -86,7 +86,7 @@ TEST(Requests, WaitsWithSendingUntilItIsConnected) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
 }
 
-TEST(Requests, HaveNothingToDoAtOnceForWhatOnlyWaits) {
+TEST(Requests, WaitingRequestsAreNotDueAtOnce) {
   RequestsBundle bundle;
   bundle.requests->store_with([](const UnansweredSubmit&) {}, [] { return kClient + 1; });
   bundle.pass(seconds{10});
@@ -95,7 +95,7 @@ TEST(Requests, HaveNothingToDoAtOnceForWhatOnlyWaits) {
   EXPECT_GT(bundle.requests->next_due(), bundle.clock.steady_now());
 }
 
-TEST(Requests, HasAWindowOfSixteenUnansweredNumbers) {
+TEST(Requests, AllowsSixteenUnansweredNumbers) {
   RequestsBundle bundle;
   bundle.connections.connect();
   for (int i = 0; i < 20; ++i) bundle.act("task");
@@ -109,7 +109,7 @@ TEST(Requests, HasAWindowOfSixteenUnansweredNumbers) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(17));
 }
 
-TEST(Requests, QueriesHaveNoNumberAndNeedNoRoom) {
+TEST(Requests, QueriesAreNotNumberedAndDoNotFillTheWindow) {
   RequestsBundle bundle;
   bundle.connections.connect();
   for (int i = 0; i < 20; ++i) bundle.act("task");
@@ -120,7 +120,7 @@ TEST(Requests, QueriesHaveNoNumberAndNeedNoRoom) {
   EXPECT_EQ(std::get<wire::Query>(sent[0].envelope.message).what, "stats");
 }
 
-TEST(Requests, SendsAgainWithTheSameNumberAfterASecondWithoutAnAnswer) {
+TEST(Requests, ResendsWithTheSameNumberAfterASecondWithoutAnswer) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -138,7 +138,7 @@ TEST(Requests, SendsAgainWithTheSameNumberAfterASecondWithoutAnAnswer) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
 }
 
-TEST(Requests, IgnoresTheSecondAnswerToWhatWasSentTwice) {
+TEST(Requests, IgnoresTheSecondAnswerToAResentRequest) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -150,7 +150,7 @@ TEST(Requests, IgnoresTheSecondAnswerToWhatWasSentTwice) {
   EXPECT_EQ(std::get<wire::Acted>(bundle.answers[0]->value()).message, "first");
 }
 
-TEST(Requests, SendsAgainInOrderAfterAReconnect) {
+TEST(Requests, ResendsInOrderAfterAReconnect) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -165,7 +165,7 @@ TEST(Requests, SendsAgainInOrderAfterAReconnect) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1, 3));
 }
 
-TEST(Requests, KeepsWhatAFullConnectionDoesNotTakeForLater) {
+TEST(Requests, KeepsRequestsThatAFullConnectionDoesNotAccept) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.connections.is_full = true;
@@ -175,7 +175,7 @@ TEST(Requests, KeepsWhatAFullConnectionDoesNotTakeForLater) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
 }
 
-TEST(Requests, SaysThatNoTrackerIsReachableAfterTheConnectTimeout) {
+TEST(Requests, ReportsNoReachableTrackerAfterTheConnectTimeout) {
   RequestsBundle bundle;
   bundle.connections.disconnect("connection refused");
   bundle.act("a");
@@ -188,7 +188,7 @@ TEST(Requests, SaysThatNoTrackerIsReachableAfterTheConnectTimeout) {
             "no job tracker reachable at tcp://127.0.0.1:1 within 5s: connection refused");
 }
 
-TEST(Requests, SaysWhatToDoWhenTheConnectionGivesNoReason) {
+TEST(Requests, SuggestsARemedyWhenTheConnectionGivesNoReason) {
   RequestsBundle bundle;
   bundle.act("a");
   bundle.pass(seconds{5});
@@ -197,7 +197,7 @@ TEST(Requests, SaysWhatToDoWhenTheConnectionGivesNoReason) {
             "give another address)");
 }
 
-TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
+TEST(Requests, OutcomeIsUnknownWhenASentRequestIsNotAnswered) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -209,7 +209,7 @@ TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
   EXPECT_THAT(bundle.answers[0]->error().message, HasSubstr("may have accepted it"));
 }
 
-TEST(Requests, PassesOnWhatTheTrackerRefuses) {
+TEST(Requests, PassesOnRefusalsOfTheJobTracker) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -218,7 +218,7 @@ TEST(Requests, PassesOnWhatTheTrackerRefuses) {
   EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kNotFound, "no task 'a' in group 'g'"}));
 }
 
-TEST(Requests, SendsLaterWhatTheTrackerIsTooBusyFor) {
+TEST(Requests, RetriesLaterWhenTheTrackerIsBusy) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -236,7 +236,7 @@ TEST(Requests, SendsLaterWhatTheTrackerIsTooBusyFor) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
 }
 
-TEST(Requests, SaysWhyItWasToldToSlowDownOnceItsTimeIsUp) {
+TEST(Requests, ReportsTheSlowDownReasonAfterItsTimeout) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -250,7 +250,7 @@ TEST(Requests, SaysWhyItWasToldToSlowDownOnceItsTimeIsUp) {
   EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kLimit, "the disk is full"}));
 }
 
-TEST(Requests, KnowsThatNothingWasTakenOnceEachSendingWasRefused) {
+TEST(Requests, ReportsNotTakenOnceEverySendWasRefused) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -267,7 +267,7 @@ TEST(Requests, KnowsThatNothingWasTakenOnceEachSendingWasRefused) {
   EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kLimit, "slow down"}));
 }
 
-TEST(Requests, DoesNotKnowWhatBecameOfASendingWithoutAnAnswer) {
+TEST(Requests, OutcomeIsUnknownWhenAResendIsNotAnswered) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -283,7 +283,7 @@ TEST(Requests, DoesNotKnowWhatBecameOfASendingWithoutAnAnswer) {
   EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
 }
 
-TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
+TEST(Requests, RetriesAStartingTrackerUntilTheConnectTimeout) {
   RequestsBundle bundle;
   bundle.connections.connect();
   const auto starting = wire::ErrorReply{{ErrorCode::kUnavailable, "the job tracker is starting"}};
@@ -301,7 +301,7 @@ TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
   EXPECT_EQ(bundle.answers[0]->error(), starting.error);
 }
 
-TEST(Requests, TurnsToTheNextTrackerSoonAtFirstThenAtAnEvenPace) {
+TEST(Requests, SwitchesTrackersQuicklyAtFirstThenAtASteadyPace) {
   RequestsBundle bundle({"one", "two"});
   bundle.connections.connect();
   bundle.act("a");
@@ -321,7 +321,7 @@ TEST(Requests, TurnsToTheNextTrackerSoonAtFirstThenAtAnEvenPace) {
   }
 }
 
-TEST(Requests, TurnsToTheNextTrackerWhenOneStandsBy) {
+TEST(Requests, SwitchesTrackersWhenOneIsOnStandby) {
   RequestsBundle bundle({"one", "two"});
   bundle.connections.connect();
   bundle.act("a");
@@ -345,7 +345,7 @@ TEST(Requests, TurnsToTheNextTrackerWhenOneStandsBy) {
   EXPECT_THAT(bundle.connections.made, ElementsAre("one", "two"));
 }
 
-TEST(Requests, TurnsToTheNextTrackerWhenOneSaysNothing) {
+TEST(Requests, SwitchesTrackersWhenOneDoesNotAnswer) {
   RequestsBundle bundle({"one", "two"});
   bundle.connections.connect();
   bundle.act("a");
@@ -361,7 +361,7 @@ TEST(Requests, TurnsToTheNextTrackerWhenOneSaysNothing) {
   EXPECT_TRUE(bundle.answers[0]->ok());
 }
 
-TEST(Requests, StaysWithATrackerThatAnswersOthers) {
+TEST(Requests, StaysWithATrackerThatAnswersOtherRequests) {
   RequestsBundle bundle({"one", "two"});
   bundle.connections.connect();
   bundle.act("slow");
@@ -374,7 +374,7 @@ TEST(Requests, StaysWithATrackerThatAnswersOthers) {
   EXPECT_THAT(bundle.connections.made, ElementsAre("one"));
 }
 
-TEST(Requests, WaitsLongerForWhatAnotherTrackerMayHaveTaken) {
+TEST(Requests, WaitsLongerForARequestAnotherTrackerMayHaveTaken) {
   RequestsBundle bundle({"one", "two"});
   bundle.connections.connect();
   bundle.act("a");
@@ -391,7 +391,7 @@ TEST(Requests, WaitsLongerForWhatAnotherTrackerMayHaveTaken) {
   ASSERT_FALSE(bundle.answers[0]);
 }
 
-TEST(Requests, GoesRoundTrackersThatStandByUntilTheTimeToConnectIsUp) {
+TEST(Requests, CyclesThroughStandbyTrackersUntilTheConnectTimeout) {
   RequestsBundle bundle({"one", "two"});
   bundle.act("a");
   const auto from = bundle.clock.steady_now();
@@ -409,13 +409,13 @@ TEST(Requests, GoesRoundTrackersThatStandByUntilTheTimeToConnectIsUp) {
   EXPECT_GT(bundle.connections.made.size(), 20u);
 }
 
-TEST(Requests, GoesWhereItIsSentWithTheSameNumber) {
+TEST(Requests, FollowsARedirectWithTheSameNumber) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   const auto first = bundle.connections.take();
   bundle.connections.reply(first[0].envelope.correlation,
-                           wire::Elsewhere{.address = "tcp://127.0.0.1:2"});
+                           wire::Redirect{.address = "tcp://127.0.0.1:2"});
   bundle.pass(milliseconds{0});
   EXPECT_THAT(bundle.connections.made, ElementsAre("tcp://127.0.0.1:1", "tcp://127.0.0.1:2"));
   bundle.connections.connect();
@@ -447,7 +447,7 @@ struct TwoOwners : RequestsBundle {
       if (is_owner) {
         connections.reply(sent, wire::Acted{.message = act.task_id});
       } else {
-        connections.reply(sent, wire::Elsewhere{.address = act.group == "there" ? kThere : kHere});
+        connections.reply(sent, wire::Redirect{.address = act.group == "there" ? kThere : kHere});
       }
     }
     pass(milliseconds{0});
@@ -463,7 +463,7 @@ struct TwoOwners : RequestsBundle {
   }
 };
 
-TEST(Requests, GoElsewhereWhileOthersWaitForAnAnswerHere) {
+TEST(Requests, FollowRedirectsWhileOthersAwaitAnAnswer) {
   TwoOwners bundle;
   bundle.act_in("here", "slow");
   bundle.connections.take();
@@ -472,7 +472,7 @@ TEST(Requests, GoElsewhereWhileOthersWaitForAnAnswerHere) {
   EXPECT_THAT(bundle.connections.made, ElementsAre(TwoOwners::kHere, TwoOwners::kThere));
 }
 
-TEST(Requests, KeepAConnectionWithEachTrackerThatTheyWereSentTo) {
+TEST(Requests, KeepAConnectionToEachRedirectTarget) {
   TwoOwners bundle;
   bundle.know_the_way();
   for (int i = 0; i < 5; ++i) {
@@ -484,7 +484,7 @@ TEST(Requests, KeepAConnectionWithEachTrackerThatTheyWereSentTo) {
   EXPECT_THAT(bundle.connections.made, ElementsAre(TwoOwners::kHere, TwoOwners::kThere));
 }
 
-TEST(Requests, AboutAGroupGoOneWayAtATime) {
+TEST(Requests, OfAGroupKeepTheirRouteWhileEarlierOnesWait) {
   TwoOwners bundle;
   bundle.know_the_way();
   bundle.connections.disconnect(TwoOwners::kThere, "closed");
@@ -493,7 +493,7 @@ TEST(Requests, AboutAGroupGoOneWayAtATime) {
   const auto first = bundle.connections.take();
   ASSERT_EQ(first.size(), 1u);
   bundle.act_in("there", "b");
-  bundle.connections.reply(first[0], wire::Elsewhere{.address = TwoOwners::kThere});
+  bundle.connections.reply(first[0], wire::Redirect{.address = TwoOwners::kThere});
   bundle.connections.connect(TwoOwners::kThere);
   bundle.act_in("there", "c");
   EXPECT_THAT(bundle.answer_all(),
@@ -501,7 +501,7 @@ TEST(Requests, AboutAGroupGoOneWayAtATime) {
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:2 b", "tcp://127.0.0.1:2 c"));
 }
 
-TEST(Requests, OfALostLineAreAskedHereAgainWithTheSameNumber) {
+TEST(Requests, FallBackWithSameNumberWhenARedirectTargetDisconnects) {
   TwoOwners bundle;
   bundle.know_the_way();
   bundle.act_in("there", "a");
@@ -518,7 +518,7 @@ TEST(Requests, OfALostLineAreAskedHereAgainWithTheSameNumber) {
             std::get<wire::Act>(lost[0].envelope.message).request);
 }
 
-TEST(Requests, OfALineThatSaysNothingAreAskedHereAgain) {
+TEST(Requests, FallBackWhenARedirectTargetIsSilent) {
   TwoOwners bundle;
   bundle.know_the_way();
   bundle.act_in("there", "a");
@@ -529,7 +529,7 @@ TEST(Requests, OfALineThatSaysNothingAreAskedHereAgain) {
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
 }
 
-TEST(Requests, OfALineThatNeverConnectsAreAskedHereAgain) {
+TEST(Requests, FallBackWhenARedirectTargetNeverConnects) {
   TwoOwners bundle;
   bundle.act_in("there", "a");
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
@@ -540,7 +540,7 @@ TEST(Requests, OfALineThatNeverConnectsAreAskedHereAgain) {
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
 }
 
-TEST(Requests, OfALineThatIsLostAreAskedHereSoonAtFirst) {
+TEST(Requests, FallBackQuicklyAfterTheFirstLostRedirectConnection) {
   TwoOwners bundle;
   bundle.know_the_way();
   bundle.act_in("there", "a");
@@ -551,12 +551,12 @@ TEST(Requests, OfALineThatIsLostAreAskedHereSoonAtFirst) {
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
 }
 
-TEST(Requests, GoWhereTheGroupIsNow) {
+TEST(Requests, FollowAGroupToItsCurrentOwner) {
   TwoOwners bundle;
   bundle.know_the_way();
   bundle.act_in("there", "a");
   auto sent = bundle.connections.take();
-  bundle.connections.reply(sent.at(0), wire::Elsewhere{.address = "tcp://127.0.0.1:3"});
+  bundle.connections.reply(sent.at(0), wire::Redirect{.address = "tcp://127.0.0.1:3"});
   bundle.pass(milliseconds{0});
   bundle.connections.connect("tcp://127.0.0.1:3");
   sent = bundle.connections.take();
@@ -570,7 +570,7 @@ TEST(Requests, GoWhereTheGroupIsNow) {
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:2 a"));
 }
 
-TEST(Requests, SayWhichTrackerCannotBeReached) {
+TEST(Requests, NameTheUnreachableRedirectTarget) {
   TwoOwners bundle;
   bundle.act_in("there", "a");
   for (int i = 0; i < 200 && !bundle.answers[0]; ++i) {
@@ -586,7 +586,7 @@ TEST(Requests, SayWhichTrackerCannotBeReached) {
                    "connection refused"}));
 }
 
-TEST(Requests, SendsASubmissionInPartsWithTheSameNumbersEachTime) {
+TEST(Requests, SplitsASubmissionWithTheSameNumbersEachTime) {
   const auto parts_of = [](RequestsBundle& bundle) {
     std::vector<JobSpec> jobs(3);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -596,7 +596,7 @@ TEST(Requests, SendsASubmissionInPartsWithTheSameNumbersEachTime) {
     bundle.connections.connect();
     bundle.ask(wire::Submit{.jobs = std::move(jobs), .suspended = true});
     const auto whole = bundle.connections.take();
-    bundle.connections.reply(whole[0].envelope.correlation, wire::Elsewhere{});
+    bundle.connections.reply(whole[0].envelope.correlation, wire::Redirect{});
     return bundle.connections.take();
   };
   RequestsBundle first;
@@ -621,7 +621,7 @@ TEST(Requests, SendsASubmissionInPartsWithTheSameNumbersEachTime) {
   EXPECT_THAT(answered, ElementsAre("task-0", "task-1", "task-2"));
 }
 
-TEST(Requests, SaysThatTheOutcomeIsUnknownWhenOneSendingMayHaveBeenTaken) {
+TEST(Requests, OutcomeIsUnknownWhenOneSendMayHaveBeenTaken) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -641,7 +641,7 @@ TEST(Requests, SaysThatTheOutcomeIsUnknownWhenOneSendingMayHaveBeenTaken) {
               AllOf(HasSubstr("starting"), HasSubstr("check before you repeat it")));
 }
 
-TEST(Requests, SaysThatTheOutcomeIsUnknownWhenItIsClosedAfterSending) {
+TEST(Requests, OutcomeIsUnknownWhenClosedAfterSending) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
@@ -649,7 +649,7 @@ TEST(Requests, SaysThatTheOutcomeIsUnknownWhenItIsClosedAfterSending) {
   EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
 }
 
-TEST(Requests, RefusesWhatIsTooLargeForAFrameAndGoesOn) {
+TEST(Requests, RefusesAnOversizedRequestAndContinues) {
   RequestsBundle bundle;
   bundle.connections.connect();
   JobSpec job;
@@ -663,7 +663,7 @@ TEST(Requests, RefusesWhatIsTooLargeForAFrameAndGoesOn) {
   EXPECT_EQ(bundle.connections.take().size(), 1u);
 }
 
-TEST(Requests, TurnsToTheNextTrackerWhenOneRefuses) {
+TEST(Requests, SwitchesTrackersWhenOneRefusesConnections) {
   RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.act("a");
   bundle.connections.disconnect("connection refused");
@@ -675,7 +675,7 @@ TEST(Requests, TurnsToTheNextTrackerWhenOneRefuses) {
   EXPECT_EQ(sent[0].tracker, "tcp://two:2");
 }
 
-TEST(Requests, TurnsToTheNextTrackerWhenOneIsSilent) {
+TEST(Requests, SwitchesTrackersWhenConnectingTakesTooLong) {
   RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.act("a");
   bundle.pass(seconds{1});
@@ -683,7 +683,7 @@ TEST(Requests, TurnsToTheNextTrackerWhenOneIsSilent) {
   EXPECT_THAT(bundle.connections.made, ElementsAre("tcp://one:1", "tcp://two:2", "tcp://one:1"));
 }
 
-TEST(Requests, TurnsToTheNextTrackerForWhatHasWaitedSinceNoneWasThere) {
+TEST(Requests, SwitchesTrackersAtOnceAfterALongDisconnection) {
   RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.requests->store_with([](const UnansweredSubmit&) {}, [] { return std::int64_t{9}; });
   bundle.pass(seconds{6});
@@ -695,7 +695,7 @@ TEST(Requests, TurnsToTheNextTrackerForWhatHasWaitedSinceNoneWasThere) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
 }
 
-TEST(Requests, GivesALostConnectionTheTimeToComeBack) {
+TEST(Requests, AllowsALostConnectionTheConnectTimeoutToReturn) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.connections.is_full = true;
@@ -710,7 +710,7 @@ TEST(Requests, GivesALostConnectionTheTimeToComeBack) {
               HasSubstr("no job tracker reachable at tcp://127.0.0.1:1 within 5s: closed"));
 }
 
-TEST(Requests, SendsWithTheSameNumberToTheNextTracker) {
+TEST(Requests, SwitchesTrackersWithTheSameNumbers) {
   RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.connections.connect();
   bundle.act("a");
@@ -722,7 +722,7 @@ TEST(Requests, SendsWithTheSameNumberToTheNextTracker) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1, 2));
 }
 
-TEST(Requests, ConnectsAnewOnceBeforeItBelievesThatAccessIsDenied) {
+TEST(Requests, ReconnectsOnceBeforeReportingAccessDenied) {
   RequestsBundle bundle;
   bundle.act("a");
   bundle.connections.disconnect("access denied: wrong token");
@@ -741,7 +741,7 @@ TEST(Requests, NamesTheTrackersThatItTried) {
   EXPECT_THAT(bundle.answers[0]->error().message, HasSubstr("tcp://one:1, tcp://two:2"));
 }
 
-TEST(Requests, HasNothingDueWhileNothingIsAsked) {
+TEST(Requests, HasNothingDueWithoutRequests) {
   RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   EXPECT_EQ(bundle.requests->next_due(), std::nullopt);
   bundle.connections.connect();
@@ -750,7 +750,7 @@ TEST(Requests, HasNothingDueWhileNothingIsAsked) {
   EXPECT_EQ(bundle.requests->next_due(), bundle.clock.steady_now() + seconds{1});
 }
 
-TEST(Requests, AnswersEverythingWhenItIsClosed) {
+TEST(Requests, AnswersEveryRequestWhenClosed) {
   RequestsBundle bundle;
   for (int i = 0; i < 20; ++i) bundle.act("a");
   bundle.requests->close();
@@ -760,7 +760,7 @@ TEST(Requests, AnswersEverythingWhenItIsClosed) {
   }
 }
 
-TEST(Requests, SaysSoWhenAnAnswerCannotBeRead) {
+TEST(Requests, ReportsAnAnswerThatCannotBeRead) {
   RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");

@@ -5,8 +5,8 @@
 
 #include "jobclient/submit/submit_queue.h"
 #include "shared/outbox/outbox.h"
+#include "tests/support/inline_outbox_writer.h"
 #include "tests/support/manual_clock.h"
-#include "tests/support/outbox_lane.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/jobclient/submit/fake_connections.h"
 
@@ -43,14 +43,14 @@ struct StoringClient {
                  .entries_max = entries_max,
                  .shows_set_aside = true},
                 clock),
-        lane(on_disk) {
+        writer(on_disk) {
     requests =
         Requests::open({.trackers = {kTracker}}, clock, static_cast<std::int64_t>(seed),
                        [this](const std::string& tracker) { return connections.make(tracker); })
             .value();
     queue = std::make_unique<SubmitQueue>(*requests, clock);
     stored = std::make_unique<StoredSubmits>(
-        lane, on_disk.entries(), on_disk.last_id(), *requests, clock, random,
+        writer, on_disk.entries(), on_disk.last_id(), *requests, clock, random,
         [this](const SubmitAnswer& answer) { delivered.push_back(answer); });
     requests->store_with([this](UnansweredSubmit submit) { stored->store(std::move(submit)); },
                          [this] { return static_cast<std::int64_t>(random.next() >> 5); });
@@ -137,7 +137,7 @@ struct StoringClient {
   SeededRandom random;
   FakeConnections connections;
   outbox::Outbox on_disk;
-  OutboxLane lane;
+  InlineOutboxWriter writer;
   std::unique_ptr<Requests> requests;
   std::unique_ptr<SubmitQueue> queue;
   std::unique_ptr<StoredSubmits> stored;
@@ -155,7 +155,7 @@ struct StoredSubmitsBundle {
   std::uint64_t seed = 0;
 };
 
-TEST(StoredSubmits, StoresWhatNoTrackerCouldBeGivenAndSaysWhy) {
+TEST(StoredSubmits, StoresUndeliveredJobsAndReportsWhy) {
   StoredSubmitsBundle b;
   auto client = b.open();
   const auto call = client->submit({stored_job("a")});
@@ -170,7 +170,7 @@ TEST(StoredSubmits, StoresWhatNoTrackerCouldBeGivenAndSaysWhy) {
   EXPECT_EQ(client->on_disk.entries(), 1);
 }
 
-TEST(StoredSubmits, StoresAtOnceWhileItIsKnownThatNoTrackerIsThere) {
+TEST(StoredSubmits, StoresAtOnceWhileNoTrackerIsReachable) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a")});
@@ -180,7 +180,7 @@ TEST(StoredSubmits, StoresAtOnceWhileItIsKnownThatNoTrackerIsThere) {
   EXPECT_EQ(client->status(call), SubmitStatus::kStored);
 }
 
-TEST(StoredSubmits, DeliversInOrderBeforeWhatComesLater) {
+TEST(StoredSubmits, DeliversStoredJobsInOrderBeforeLaterOnes) {
   StoredSubmitsBundle b;
   auto client = b.open();
   for (const char* task : {"a", "b", "c"}) client->submit({stored_job(task)});
@@ -196,7 +196,7 @@ TEST(StoredSubmits, DeliversInOrderBeforeWhatComesLater) {
   EXPECT_EQ(client->status(later), SubmitStatus::kAccepted);
 }
 
-TEST(StoredSubmits, OfOneTaskEachIsDeliveredAfterTheAnswerToTheOneBefore) {
+TEST(StoredSubmits, DeliversJobsOfOneTaskOneAfterTheOther) {
   StoredSubmitsBundle b;
   auto client = b.open();
   for (const char* task : {"a", "b", "a", "c"}) client->submit({stored_job(task)});
@@ -209,7 +209,7 @@ TEST(StoredSubmits, OfOneTaskEachIsDeliveredAfterTheAnswerToTheOneBefore) {
   EXPECT_EQ(client->on_disk.entries(), 0);
 }
 
-TEST(StoredSubmits, WhatIsSuspendedFromTheBeginningIsDeliveredSo) {
+TEST(StoredSubmits, SuspendedSubmissionsAreDeliveredSuspended) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a")});
@@ -225,7 +225,7 @@ TEST(StoredSubmits, WhatIsSuspendedFromTheBeginningIsDeliveredSo) {
   EXPECT_THAT(client->delivered_tasks(), ElementsAre("a", "b", "c"));
 }
 
-TEST(StoredSubmits, WhatWaitsWhileTheConnectionIsLostIsStoredInOrder) {
+TEST(StoredSubmits, JobsWaitingForALostConnectionAreStoredInOrder) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("first")});
@@ -239,7 +239,7 @@ TEST(StoredSubmits, WhatWaitsWhileTheConnectionIsLostIsStoredInOrder) {
   EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("first", "second"));
 }
 
-TEST(StoredSubmits, WhatADeadProcessStoredBeforeComesFirstAlsoWhenItDiesDuringTheDelivery) {
+TEST(StoredSubmits, DeliversOlderJobsOfADeadProcessFirst) {
   StoredSubmitsBundle b;
   auto dies = b.open();
   dies->submit({stored_job("older")});
@@ -259,7 +259,7 @@ TEST(StoredSubmits, WhatADeadProcessStoredBeforeComesFirstAlsoWhenItDiesDuringTh
 }
 
 // The number makes the tracker give the first answer, whoever asks again.
-TEST(StoredSubmits, SendsWhatWasSentBeforeWithItsOldNumberAlsoFromAnotherProcess) {
+TEST(StoredSubmits, ResendsASentJobWithItsNumberFromAnotherProcess) {
   StoredSubmitsBundle b;
   wire::RequestNumber number;
   {
@@ -282,7 +282,7 @@ TEST(StoredSubmits, SendsWhatWasSentBeforeWithItsOldNumberAlsoFromAnotherProcess
   EXPECT_THAT(next->delivered_tasks(), ElementsAre("a"));
 }
 
-TEST(StoredSubmits, ADeliveryThatWasNotAnsweredIsSentAgainUnchangedByTheNextProcess) {
+TEST(StoredSubmits, NextProcessResendsAnUnansweredDeliveryUnchanged) {
   StoredSubmitsBundle b;
   wire::RequestNumber number;
   {
@@ -303,7 +303,7 @@ TEST(StoredSubmits, ADeliveryThatWasNotAnsweredIsSentAgainUnchangedByTheNextProc
   EXPECT_THAT(next->tasks_on_the_way(), ElementsAre("c"));
 }
 
-TEST(StoredSubmits, TheSameTaskIdInTwoGroupsIsTwoEntries) {
+TEST(StoredSubmits, SameTaskIdInTwoGroupsIsStoredTwice) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("same", "one")});
@@ -316,7 +316,7 @@ TEST(StoredSubmits, TheSameTaskIdInTwoGroupsIsTwoEntries) {
   EXPECT_EQ(client->delivered[1].group, "other");
 }
 
-TEST(StoredSubmits, AJobThatIsNotAcceptedIsToldAndHoldsNobodyUp) {
+TEST(StoredSubmits, RefusedJobIsReportedAndBlocksNoOthers) {
   StoredSubmitsBundle b;
   auto client = b.open();
   for (const char* task : {"a", "b"}) client->submit({stored_job(task)});
@@ -333,7 +333,7 @@ TEST(StoredSubmits, AJobThatIsNotAcceptedIsToldAndHoldsNobodyUp) {
   EXPECT_EQ(client->on_disk.entries(), 0);
 }
 
-TEST(StoredSubmits, WhatIsNotAcceptedStaysOnDiskUntilItWasSeen) {
+TEST(StoredSubmits, RefusedJobsStayOnDiskUntilTheyAreSeen) {
   StoredSubmitsBundle b;
   auto client = std::make_unique<StoringClient>(submissions_folder(b.folder.path()), b.clock, 1);
   client->submit({stored_job("a"), stored_job("b"), stored_job("c", "ops")});
@@ -366,7 +366,7 @@ TEST(StoredSubmits, WhatIsNotAcceptedStaysOnDiskUntilItWasSeen) {
 }
 
 // One entry that a tracker will never take: the others are delivered once each.
-TEST(StoredSubmits, AMessageThatIsRefusedGoesEntryByEntryAndOnlyTheBadOneIsSetAside) {
+TEST(StoredSubmits, ResendsARefusedMessageEntryByEntry) {
   StoredSubmitsBundle b;
   auto client = b.open();
   for (const char* task : {"good", "bad", "fine"}) client->submit({stored_job(task)});
@@ -386,7 +386,7 @@ TEST(StoredSubmits, AMessageThatIsRefusedGoesEntryByEntryAndOnlyTheBadOneIsSetAs
   EXPECT_EQ(client->on_disk.entries(), 0);
 }
 
-TEST(StoredSubmits, AnEntryThatCannotBeReadIsSetAsideAndTheNextIsDelivered) {
+TEST(StoredSubmits, SetsAsideAnUnreadableEntryAndDeliversTheNext) {
   StoredSubmitsBundle b;
   {
     auto client = b.open();
@@ -412,7 +412,7 @@ TEST(StoredSubmits, AnEntryThatCannotBeReadIsSetAsideAndTheNextIsDelivered) {
   EXPECT_EQ(client->on_disk.entries(), 0);
 }
 
-TEST(StoredSubmits, WaitsForATrackerThatIsNotReadyAndTriesAgain) {
+TEST(StoredSubmits, WaitsForATrackerThatIsNotReadyAndRetries) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a")});
@@ -430,7 +430,7 @@ TEST(StoredSubmits, WaitsForATrackerThatIsNotReadyAndTriesAgain) {
   EXPECT_EQ(client->on_disk.entries(), 1);
 }
 
-TEST(StoredSubmits, WhatWasSentTooLongAgoToBeToldFromANewOneIsSetAside) {
+TEST(StoredSubmits, SetsAsideAJobSentTooLongAgoToDeduplicate) {
   StoredSubmitsBundle b;
   {
     auto client = b.open();
@@ -448,7 +448,7 @@ TEST(StoredSubmits, WhatWasSentTooLongAgoToBeToldFromANewOneIsSetAside) {
 }
 
 // The tracker may have taken it the first time, and has forgotten it then.
-TEST(StoredSubmits, TheTimeThatAnAnswerIsKeptCountsFromTheFirstSending) {
+TEST(StoredSubmits, AnswerRetentionCountsFromTheFirstSend) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a")});
@@ -464,7 +464,7 @@ TEST(StoredSubmits, TheTimeThatAnAnswerIsKeptCountsFromTheFirstSending) {
   EXPECT_EQ(client->on_disk.entries(), 0) << "it was set aside";
 }
 
-TEST(StoredSubmits, WhatWasNeverSentIsDeliveredHoweverOldItIs) {
+TEST(StoredSubmits, DeliversNeverSentJobsOfAnyAge) {
   StoredSubmitsBundle b;
   {
     auto client = b.open();
@@ -477,7 +477,7 @@ TEST(StoredSubmits, WhatWasNeverSentIsDeliveredHoweverOldItIs) {
   EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("old"));
 }
 
-TEST(StoredSubmits, SaysThatTheOutboxIsFullOfWhatWasNotAcceptedAndHowToMakeRoom) {
+TEST(StoredSubmits, FullOutboxErrorSaysThatFlushRemovesRejectedJobs) {
   StoredSubmitsBundle b;
   auto client = b.open(1);
   client->submit({stored_job("a")});
@@ -494,7 +494,7 @@ TEST(StoredSubmits, SaysThatTheOutboxIsFullOfWhatWasNotAcceptedAndHowToMakeRoom)
               HasSubstr("and 1 are set aside (`jobclient flush` shows and removes them)"));
 }
 
-TEST(StoredSubmits, SaysThatTheOutboxIsFull) {
+TEST(StoredSubmits, RefusesAJobWhenTheOutboxIsFull) {
   StoredSubmitsBundle b;
   auto client = b.open(1);
   client->submit({stored_job("a")});
@@ -508,19 +508,19 @@ TEST(StoredSubmits, SaysThatTheOutboxIsFull) {
   EXPECT_THAT(client->answers[1]->error().message, HasSubstr("is full"));
 }
 
-TEST(StoredSubmits, NeverSaysStoredBeforeItIsOnDisk) {
+TEST(StoredSubmits, ReportsStoredOnlyAfterTheJobIsOnDisk) {
   StoredSubmitsBundle b;
   auto client = b.open();
-  client->lane.stands_still = true;
+  client->writer.is_stalled = true;
   client->submit({stored_job("a")});
   client->wait_in_vain();
   EXPECT_FALSE(client->answers[0]);
-  client->lane.stands_still = false;
+  client->writer.is_stalled = false;
   client->turn();
   EXPECT_EQ(client->status(0), SubmitStatus::kStored);
 }
 
-TEST(StoredSubmits, AClientWhoseNumberWasStoredGoesOnAsAnotherClient) {
+TEST(StoredSubmits, UsesANewClientNumberAfterAStoredRequest) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->connect();
@@ -539,7 +539,7 @@ TEST(StoredSubmits, AClientWhoseNumberWasStoredGoesOnAsAnotherClient) {
   EXPECT_EQ(client->number_on_the_way().sequence, 1);
 }
 
-TEST(StoredSubmits, AFlushEndsWhenEverythingIsDelivered) {
+TEST(StoredSubmits, FlushEndsWhenEverythingIsDelivered) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a"), stored_job("b")});
@@ -554,7 +554,7 @@ TEST(StoredSubmits, AFlushEndsWhenEverythingIsDelivered) {
   EXPECT_EQ(flushed->value().refused, 0);
 }
 
-TEST(StoredSubmits, AFlushWithoutATrackerSaysSo) {
+TEST(StoredSubmits, FlushFailsWithoutAJobTracker) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a")});
@@ -567,7 +567,7 @@ TEST(StoredSubmits, AFlushWithoutATrackerSaysSo) {
   EXPECT_EQ(client->on_disk.entries(), 1);
 }
 
-TEST(StoredSubmits, AFlushWaitsForAsLongAsItIsToldAndSaysHowLongThatWas) {
+TEST(StoredSubmits, FlushWaitsForTheGivenTimeAndReportsIt) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a")});
@@ -585,7 +585,7 @@ TEST(StoredSubmits, AFlushWaitsForAsLongAsItIsToldAndSaysHowLongThatWas) {
 }
 
 // Its database is away, for one.
-TEST(StoredSubmits, WhatWaitsBehindThemForATrackerThatDoesNotAnswerIsToldSo) {
+TEST(StoredSubmits, TimedOutRequestErrorSaysStoredJobsAreDeliveredFirst) {
   StoredSubmitsBundle b;
   auto client = b.open();
   client->submit({stored_job("a")});
@@ -611,7 +611,7 @@ TEST(StoredSubmits, WhatWaitsBehindThemForATrackerThatDoesNotAnswerIsToldSo) {
                    why + "; stored submissions that wait: 1, each of 1 to 1000 jobs"}));
 }
 
-TEST(StoredSubmits, AFlushOfNothingEndsAtOnce) {
+TEST(StoredSubmits, FlushOfAnEmptyOutboxEndsAtOnce) {
   StoredSubmitsBundle b;
   auto client = b.open();
   std::optional<Result<FlushAnswer>> flushed;

@@ -92,7 +92,7 @@ TEST(SubmitQueue, SplitsLargeJobsIntoMessagesOfThreeMebibytes) {
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(3, 2));
 }
 
-TEST(SubmitQueue, AnswersInTheOrderOfTheJobs) {
+TEST(SubmitQueue, ReturnsAnswersInTheOrderOfTheJobs) {
   SubmitQueueBundle bundle;
   std::vector<JobSpec> named;
   for (int i = 0; i < 2500; ++i) named.push_back(job("t" + std::to_string(i)));
@@ -120,7 +120,7 @@ TEST(SubmitQueue, PutsSingleJobsOfManyCallersIntoOneMessage) {
   }
 }
 
-TEST(SubmitQueue, PutsSuspendedJobsAndOthersIntoMessagesOfTheirOwn) {
+TEST(SubmitQueue, SendsSuspendedAndOtherJobsInSeparateMessages) {
   SubmitQueueBundle bundle;
   for (const bool suspended : {false, true, true, false}) bundle.add(jobs(2), suspended);
   bundle.queue->flush();
@@ -132,7 +132,7 @@ TEST(SubmitQueue, PutsSuspendedJobsAndOthersIntoMessagesOfTheirOwn) {
   EXPECT_THAT(suspended, ElementsAre(false, true, false));
 }
 
-TEST(SubmitQueue, SendsALoneJobAtOnceAndGathersWhileTheWindowIsFull) {
+TEST(SubmitQueue, BatchesJobsOnlyWhileTheWindowIsFull) {
   SubmitQueueBundle bundle;
   for (int i = 0; i < 30; ++i) {
     bundle.add({job("t" + std::to_string(i))});
@@ -144,7 +144,7 @@ TEST(SubmitQueue, SendsALoneJobAtOnceAndGathersWhileTheWindowIsFull) {
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(14));
 }
 
-TEST(SubmitQueue, OfOneTaskEachJobWaitsForTheAnswerToTheOneBefore) {
+TEST(SubmitQueue, JobsOfOneTaskWaitForThePreviousAnswer) {
   SubmitQueueBundle bundle;
   JobSpec elsewhere = job("a");
   elsewhere.group = "other";
@@ -164,7 +164,7 @@ TEST(SubmitQueue, OfOneTaskEachJobWaitsForTheAnswerToTheOneBefore) {
   EXPECT_EQ(bundle.answers[1]->value().size(), 1u);
 }
 
-TEST(SubmitQueue, RefusesAnInvalidJobWithoutSpoilingTheOthers) {
+TEST(SubmitQueue, RejectsOnlyTheInvalidJobsOfACall) {
   SubmitQueueBundle bundle;
   JobSpec bad = job("bad");
   bad.priority = 1000;
@@ -191,7 +191,7 @@ TEST(SubmitQueue, AnswersAtOnceWhenNoJobIsValid) {
   EXPECT_THAT(bundle.take_sizes(), IsEmpty());
 }
 
-TEST(SubmitQueue, EndsACallWhoseLastJobsAreInvalid) {
+TEST(SubmitQueue, AnswersACallWhoseLastJobsAreInvalid) {
   SubmitQueueBundle bundle;
   std::vector<JobSpec> many = jobs(1000);  // a message full
   JobSpec bad = job("bad");
@@ -220,7 +220,7 @@ std::vector<std::string> statuses_of(const std::vector<SubmitAnswer>& answers) {
   return runs;
 }
 
-TEST(SubmitQueue, WhenOneOfThreeMessagesFailsEachJobHasItsAnswer) {
+TEST(SubmitQueue, AnswersEachJobWhenOneOfThreeMessagesFails) {
   SubmitQueueBundle bundle;
   std::vector<JobSpec> named;
   for (int i = 0; i < 2500; ++i) named.push_back(job("t" + std::to_string(i)));
@@ -243,7 +243,7 @@ TEST(SubmitQueue, WhenOneOfThreeMessagesFailsEachJobHasItsAnswer) {
   EXPECT_FALSE(answers[2000].error);
 }
 
-TEST(SubmitQueue, SaysOfEachJobWithoutAnAnswerWhetherItMayHaveBeenTaken) {
+TEST(SubmitQueue, TellsUnansweredJobsFromJobsThatWereNotSent) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(20'000));
   bundle.add(jobs(1));
@@ -265,7 +265,7 @@ TEST(SubmitQueue, SaysOfEachJobWithoutAnAnswerWhetherItMayHaveBeenTaken) {
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(1));
 }
 
-TEST(SubmitQueue, FailsACallAsAWholeWhereTheSameIsToBeSaidOfEachJob) {
+TEST(SubmitQueue, FailsTheWholeCallWhenAllJobsShareAnError) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(2500));
   JobSpec bad = job("bad");
@@ -279,7 +279,7 @@ TEST(SubmitQueue, FailsACallAsAWholeWhereTheSameIsToBeSaidOfEachJob) {
   EXPECT_THAT(statuses_of(bundle.answers[1]->value()), ElementsAre("1 unanswered", "1 rejected"));
 }
 
-TEST(SubmitQueue, WhenItIsClosedWhatWasSentIsUnansweredAndTheRestNotTaken) {
+TEST(SubmitQueue, ReportsUnansweredAndUnsentJobsWhenClosed) {
   SubmitQueueBundle bundle;
   std::vector<JobSpec> many = jobs(16'500);
   many.back().priority = 1000;
@@ -292,7 +292,7 @@ TEST(SubmitQueue, WhenItIsClosedWhatWasSentIsUnansweredAndTheRestNotTaken) {
               ElementsAre("16000 unanswered", "499 not_taken", "1 rejected"));
 }
 
-TEST(SubmitQueue, RefusesMoreThanItMayHold) {
+TEST(SubmitQueue, RefusesJobsBeyondItsCapacity) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(static_cast<int>(kJobsQueuedMax)));
   bundle.add(jobs(1));
@@ -301,7 +301,7 @@ TEST(SubmitQueue, RefusesMoreThanItMayHold) {
 }
 
 // A call that is taken must have time to be sent and answered, however slow the job tracker is.
-TEST(SubmitQueue, RefusesMoreWhileTheFirstWaitsForLong) {
+TEST(SubmitQueue, RefusesJobsWhileTheOldestHasWaitedTooLong) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(100'000));
   const auto pass = [&bundle](std::chrono::seconds time) {
@@ -322,7 +322,7 @@ TEST(SubmitQueue, RefusesMoreWhileTheFirstWaitsForLong) {
               HasSubstr("the job tracker accepts them more slowly"));
 }
 
-TEST(SubmitQueue, RefusesMoreWhileItIsOnlyToldToSlowDown) {
+TEST(SubmitQueue, RefusesJobsWhileTheTrackerOnlyAnswersSlowDown) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(17'000));
   bundle.queue->flush();
@@ -336,7 +336,7 @@ TEST(SubmitQueue, RefusesMoreWhileItIsOnlyToldToSlowDown) {
 }
 
 // Sent after that, it would have too little time left for its answer.
-TEST(SubmitQueue, RefusesWhatHasWaitedForHalfOfItsTime) {
+TEST(SubmitQueue, RefusesCallsThatHaveWaitedHalfTheirTimeout) {
   SubmitQueueBundle bundle;
   for (int i = 0; i < 24; ++i) bundle.add(jobs(1000));
   bundle.queue->flush();
@@ -361,7 +361,7 @@ TEST(SubmitQueue, RefusesWhatHasWaitedForHalfOfItsTime) {
   EXPECT_FALSE(bundle.answers[24]) << "nothing waits any more";
 }
 
-TEST(SubmitQueue, SendsTheRestOfACallHoweverLongItTakes) {
+TEST(SubmitQueue, FinishesAStartedCallHoweverLongItWaits) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(18'000));
   bundle.queue->flush();
@@ -386,7 +386,7 @@ TEST(SubmitQueue, KeepsACallInOneMessage) {
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(2, 2));
 }
 
-TEST(SubmitQueue, FillsTheMessageBeforeACallThatIsLargerThanOne) {
+TEST(SubmitQueue, FillsAMessageWithPartOfAnOversizedCall) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(300));
   bundle.add(jobs(1500));
@@ -394,7 +394,7 @@ TEST(SubmitQueue, FillsTheMessageBeforeACallThatIsLargerThanOne) {
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(1000, 800));
 }
 
-TEST(SubmitQueue, TakesMoreWhileNobodyAnswers) {
+TEST(SubmitQueue, AcceptsJobsWhileTheTrackerDoesNotAnswer) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(17'000));
   bundle.queue->flush();
@@ -405,7 +405,7 @@ TEST(SubmitQueue, TakesMoreWhileNobodyAnswers) {
   EXPECT_FALSE(bundle.answers[1]) << "it may be stored";
 }
 
-TEST(SubmitQueue, TakesWhatMayBeStoredWhileNobodyIsThere) {
+TEST(SubmitQueue, AcceptsJobsWhileDisconnected) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(17'000));
   bundle.queue->flush();
@@ -415,13 +415,13 @@ TEST(SubmitQueue, TakesWhatMayBeStoredWhileNobodyIsThere) {
   EXPECT_FALSE(bundle.answers[1]);
 }
 
-TEST(SubmitQueue, AnswersNothingForNothing) {
+TEST(SubmitQueue, AnswersAnEmptyCallWithAnEmptyList) {
   SubmitQueueBundle bundle;
   bundle.add({});
   EXPECT_THAT(bundle.answers[0]->value(), IsEmpty());
 }
 
-TEST(SubmitQueue, CallsAnAnswerOfAnotherSizeCorrupt) {
+TEST(SubmitQueue, ReportsAnAnswerOfTheWrongSizeAsCorrupt) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(2));
   bundle.queue->flush();
@@ -430,7 +430,7 @@ TEST(SubmitQueue, CallsAnAnswerOfAnotherSizeCorrupt) {
   EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kCorrupt);
 }
 
-TEST(SubmitQueue, AnswersWhatWaitsWhenItIsClosed) {
+TEST(SubmitQueue, FailsQueuedCallsWhenClosed) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(3));
   bundle.queue->close();

@@ -44,7 +44,7 @@ struct Failing {
   TrackerBundle bundle;
 };
 
-TEST(Alarm, AFailureIsToldOnceToEachRecipientOfTheJob) {
+TEST(Alarm, FailureIsSentOnceToEachRecipientOfTheJob) {
   Failing b;
   b.submit(job_now("backup"), {kOps, kHook});
   b.bundle.run_for(minutes{10});
@@ -58,7 +58,7 @@ TEST(Alarm, AFailureIsToldOnceToEachRecipientOfTheJob) {
   EXPECT_EQ(b.bundle.stat("alarms_waiting"), 0);
 }
 
-TEST(Alarm, AJobThatRanOnceIsToldWithItsDescriptionAndOwner) {
+TEST(Alarm, OneShotJobAlarmCarriesDescriptionAndOwner) {
   Failing b;
   JobSpec job = job_now("backup");
   job.description = "Shop database";
@@ -69,7 +69,7 @@ TEST(Alarm, AJobThatRanOnceIsToldWithItsDescriptionAndOwner) {
   EXPECT_THAT(b.to(kHook)[0].body, HasSubstr(R"("description":"Shop database","owner":"ann")"));
 }
 
-TEST(Alarm, JobsThatNameNobodyAreToldToTheTrackersRecipients) {
+TEST(Alarm, JobsWithoutRecipientsUseTheJobTrackersRecipients) {
   Failing b{{.recipients = {kHook}}};
   b.submit(job_now("a"), {});
   b.submit(job_now("quiet"), {std::string{kNoAlarm}});
@@ -80,7 +80,7 @@ TEST(Alarm, JobsThatNameNobodyAreToldToTheTrackersRecipients) {
   EXPECT_THAT(b.to(kOps), SizeIs(1));
 }
 
-TEST(Alarm, OnlyTheLastFailureOfAJobCounts) {
+TEST(Alarm, OnlyTheFinalFailureOfAJobIsSent) {
   Failing b{{}, RunOutcome::kException};
   JobSpec job = job_now("a");
   job.retries = {.max = 2, .base = seconds{10}};
@@ -92,7 +92,7 @@ TEST(Alarm, OnlyTheLastFailureOfAJobCounts) {
   EXPECT_THAT(b.to(kOps)[0].body, HasSubstr("attempt 3"));
 }
 
-TEST(Alarm, SuccessDiscardLaterAndKillRaiseNone) {
+TEST(Alarm, SuccessDiscardLaterAndKillSendNoAlarm) {
   for (const RunOutcome outcome :
        {RunOutcome::kSucceeded, RunOutcome::kDiscarded, RunOutcome::kLater, RunOutcome::kKilled}) {
     SCOPED_TRACE(static_cast<int>(outcome));
@@ -103,7 +103,7 @@ TEST(Alarm, SuccessDiscardLaterAndKillRaiseNone) {
   }
 }
 
-TEST(Alarm, AStormIsOneMessageAnIntervalWithAllOfItCounted) {
+TEST(Alarm, FailureStormSendsOneMessagePerIntervalCountingAllFailures) {
   Failing b;
   for (int i = 0; i < 300; ++i) b.submit(job_now("job-" + std::to_string(i)), {kOps});
   b.submit(job_every("each-second", seconds{1}), {kOps});
@@ -116,7 +116,7 @@ TEST(Alarm, AStormIsOneMessageAnIntervalWithAllOfItCounted) {
   EXPECT_THAT(b.to(kOps)[2].subject, HasSubstr(" failures of each-second"));
 }
 
-TEST(Alarm, AQuarantineIsToldOf) {
+TEST(Alarm, QuarantineSendsAnAlarm) {
   TrackerBundle bundle;
   JobSpec job = job_every("killer", hours{1});
   job.alarm = {kOps};
@@ -140,7 +140,7 @@ TEST(Alarm, AQuarantineIsToldOf) {
               AllOf(HasSubstr("quarantine"), HasSubstr("kills its worker")));
 }
 
-TEST(Alarm, WhoCannotBeReachedIsTriedAgainAndDelaysNobody) {
+TEST(Alarm, UnreachableRecipientIsRetriedAndDelaysNoOtherRecipient) {
   Failing b;
   b.bundle.courier.hanging = {kOps};
   b.submit(job_now("a"), {kOps, kHook});
@@ -158,7 +158,7 @@ TEST(Alarm, WhoCannotBeReachedIsTriedAgainAndDelaysNobody) {
   EXPECT_NE(told.front().id, told.back().id);
 }
 
-TEST(Alarm, AfterALongTimeItIsGivenUp) {
+TEST(Alarm, UndeliverableMessageIsDroppedAfterTheGiveUpTime) {
   Failing b{{.give_up = hours{1}}};
   b.bundle.courier.hanging = {kOps};
   b.submit(job_now("a"), {kOps});
@@ -169,18 +169,18 @@ TEST(Alarm, AfterALongTimeItIsGivenUp) {
   EXPECT_EQ(b.bundle.stat("alarms_dropped_total"), 1);
 }
 
-TEST(Alarm, AFailureThatIsNotStoredYetIsNotToldOf) {
+TEST(Alarm, FailureIsNotSentBeforeItIsStored) {
   Failing b;
   b.submit(job_now("a"), {kOps});
   ASSERT_TRUE(b.bundle.run_until([&] { return !b.bundle.runs().empty(); }));
-  b.bundle.lane().away_until = b.bundle.clock.steady_now() + seconds{20};
+  b.bundle.connection().away_until = b.bundle.clock.steady_now() + seconds{20};
   b.bundle.run_for(seconds{15});
   EXPECT_THAT(b.to(kOps), IsEmpty());
   b.bundle.run_for(seconds{15});
   EXPECT_THAT(b.to(kOps), SizeIs(1));
 }
 
-TEST(Alarm, WhatIsOwedIsToldAfterTheJobTrackerDied) {
+TEST(Alarm, PendingMessageIsSentAfterAJobTrackerCrash) {
   Failing b;
   b.submit(job_now("a"), {kOps});
   ASSERT_TRUE(b.bundle.run_until([&] { return !b.bundle.tables().alarms.empty(); }));
@@ -194,7 +194,7 @@ TEST(Alarm, WhatIsOwedIsToldAfterTheJobTrackerDied) {
   EXPECT_THAT(b.to(kOps), SizeIs(1)) << "and not again";
 }
 
-TEST(Alarm, ADeathBetweenDeliveryAndItsNoteSendsTheSameAgain) {
+TEST(Alarm, CrashAfterDeliveryResendsTheSameMessageId) {
   Failing b;
   b.submit(job_now("a"), {kOps});
   ASSERT_TRUE(b.bundle.run_until([&] { return !b.to(kOps).empty(); }));
@@ -205,7 +205,7 @@ TEST(Alarm, ADeathBetweenDeliveryAndItsNoteSendsTheSameAgain) {
   EXPECT_EQ(b.to(kOps)[0].body, b.to(kOps)[1].body);
 }
 
-TEST(Alarm, WithoutAMailServerUrlsAreToldAllTheSame) {
+TEST(Alarm, UrlRecipientsGetAlarmsWithoutAMailServer) {
   Failing b;
   b.bundle.courier.has_mail = false;
   b.submit(job_now("a"), {kOps, kHook});
@@ -215,7 +215,7 @@ TEST(Alarm, WithoutAMailServerUrlsAreToldAllTheSame) {
   EXPECT_EQ(b.bundle.stat("alarms_dropped_total"), 1);
 }
 
-TEST(Alarm, WhoSubmitsWithAMailAddressIsWarnedWhereThereIsNoMailServer) {
+TEST(Alarm, SubmitWarnsAboutMailRecipientsWithoutAMailServer) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -233,7 +233,7 @@ TEST(Alarm, WhoSubmitsWithAMailAddressIsWarnedWhereThereIsNoMailServer) {
   EXPECT_EQ(warning_for({}), "");
 }
 
-TEST(Alarm, WhatIsTooMuchIsCountedAndSaidInTheLog) {
+TEST(Alarm, MessagesBeyondTheLimitAreDroppedAndLogged) {
   Failing b{{.messages_max = 2}};
   b.bundle.courier.hanging = {"a@x.org", "b@x.org"};
   b.submit(job_now("job"), {"a@x.org", "b@x.org", "c@x.org"});

@@ -51,7 +51,7 @@ struct Watched {
   std::unique_ptr<TrackerBundle> bundle{};
 };
 
-TEST(GroupWatch, ToldIsWhoLooksAfterAGroupThatNobodyServesAndWhenItIsServedAgain) {
+TEST(GroupWatch, UnservedGroupSendsAnAlarmOnceAndAnotherOnRecovery) {
   Watched w{{"unserved=1m"}};
   w.bundle->run_for(minutes{5});
   EXPECT_THAT(w.subjects(), IsEmpty()) << "nobody is needed";
@@ -74,7 +74,7 @@ TEST(GroupWatch, ToldIsWhoLooksAfterAGroupThatNobodyServesAndWhenItIsServedAgain
   EXPECT_THAT(w.subjects(), SizeIs(2));
 }
 
-TEST(GroupWatch, ATaskTrackerThatComesBackInTimeIsNothingToTell) {
+TEST(GroupWatch, TaskTrackerThatReturnsWithinTheLimitSendsNoAlarm) {
   Watched w{{"unserved=1m"}};
   for (int i = 0; i < 5; ++i) {
     w.bundle->submit(job_now("job-" + std::to_string(i)));
@@ -87,7 +87,7 @@ TEST(GroupWatch, ATaskTrackerThatComesBackInTimeIsNothingToTell) {
   EXPECT_THAT(w.subjects(), IsEmpty());
 }
 
-TEST(GroupWatch, AGroupThatIsServedIsNotUnservedHoweverMuchWaits) {
+TEST(GroupWatch, ServedGroupIsNeverUnservedDespiteABacklog) {
   Watched w{{"unserved=1m"}};
   w.bundle->add_worker({.threads = 1}).behaviour = [](const wire::HandedJob&, const JobSpec&) {
     return FakeRun{.time = seconds{30}};
@@ -97,7 +97,7 @@ TEST(GroupWatch, AGroupThatIsServedIsNotUnservedHoweverMuchWaits) {
   EXPECT_THAT(w.subjects(), IsEmpty());
 }
 
-TEST(GroupWatch, AJobThatWaitsForLongIsToldOfWhateverIsMoreUrgent) {
+TEST(GroupWatch, StarvedJobTriggersLateAlarmDespiteUrgentJobs) {
   Watched w{{"late=5m"}};
   w.bundle->add_worker({.threads = 1}).behaviour = [](const wire::HandedJob&, const JobSpec&) {
     return FakeRun{.time = seconds{30}};
@@ -121,7 +121,7 @@ TEST(GroupWatch, AJobThatWaitsForLongIsToldOfWhateverIsMoreUrgent) {
   EXPECT_THAT(w.subjects()[1], HasSubstr("late is over after "));
 }
 
-TEST(GroupWatch, ABacklogIsToldOfAtItsLimitAndWhenItIsBelow) {
+TEST(GroupWatch, BacklogAlarmStartsAtItsLimitAndEndsBelowIt) {
   Watched w{{"backlog=100"}};
   w.submit_many(99);
   w.bundle->run_for(minutes{2});
@@ -136,7 +136,7 @@ TEST(GroupWatch, ABacklogIsToldOfAtItsLimitAndWhenItIsBelow) {
   EXPECT_THAT(w.subjects()[1], HasSubstr("backlog is over after "));
 }
 
-TEST(GroupWatch, ATaskTrackerWhoseMachineIsTooBusyForLongIsToldOf) {
+TEST(GroupWatch, OverloadAlarmNamesTaskTrackersOverloadedForTheWholeLimit) {
   Watched w{{"overload=1m"}};
   auto& one = w.bundle->add_worker({.name = "host-1"});
   auto& two = w.bundle->add_worker({.name = "host-2"});
@@ -166,7 +166,7 @@ TEST(GroupWatch, ATaskTrackerWhoseMachineIsTooBusyForLongIsToldOf) {
               AllOf(HasSubstr("overload is over after "), HasSubstr(": 0 of 3 task trackers")));
 }
 
-TEST(GroupWatch, OverloadEndsWithTheTaskTrackerAndNamesFive) {
+TEST(GroupWatch, OverloadEndsWhenTaskTrackersDieAndListsFive) {
   Watched w{{"overload=10s", "lab/overload=off"}};
   std::vector<carillon::testing::FakeWorker*> workers;
   for (int i = 1; i <= 7; ++i) {
@@ -195,7 +195,7 @@ void write(Watched& w, carillon::testing::FakeWorker& worker, std::int64_t seque
   w.bundle->run_for(seconds{1});
 }
 
-TEST(GroupWatch, AWordInTheOutputIsToldOfUntilItWasNotWrittenForFiveMinutes) {
+TEST(GroupWatch, OutputAlarmEndsFiveMinutesAfterTheLastMatch) {
   Watched w{{"output=OutOfMemory|disk full"}};
   auto& worker = w.bundle->add_worker();
   worker.behaviour = [](const wire::HandedJob&, const JobSpec&) {
@@ -222,7 +222,7 @@ TEST(GroupWatch, AWordInTheOutputIsToldOfUntilItWasNotWrittenForFiveMinutes) {
               AllOf(HasSubstr("output is over after 8m"), HasSubstr(": none for 5m")));
 }
 
-TEST(GroupWatch, OutputOfAGroupWithoutSuchARuleIsNotLookedThrough) {
+TEST(GroupWatch, OutputOfAGroupWithoutAnOutputRuleIsIgnored) {
   Watched w{{"lab/output=FATAL", "ops/output=off"}};
   auto& worker = w.bundle->add_worker();
   worker.behaviour = [](const wire::HandedJob&, const JobSpec&) {
@@ -235,7 +235,7 @@ TEST(GroupWatch, OutputOfAGroupWithoutSuchARuleIsNotLookedThrough) {
   EXPECT_THAT(w.subjects(), IsEmpty());
 }
 
-TEST(GroupWatch, FailuresAreAPartOfTheRunsOfFiveMinutesRetriesIncluded) {
+TEST(GroupWatch, FailureRateCoversFiveMinutesOfRunsIncludingRetries) {
   Watched w{{"failures=50%"}};
   int runs = 0;
   bool is_broken = true;
@@ -259,7 +259,7 @@ TEST(GroupWatch, FailuresAreAPartOfTheRunsOfFiveMinutesRetriesIncluded) {
   EXPECT_THAT(w.subjects()[1], HasSubstr("failures is over after "));
 }
 
-TEST(GroupWatch, FailuresAreOverWhenTheirFiveMinutesAreThoughNothingRuns) {
+TEST(GroupWatch, FailureAlarmEndsAfterFiveMinutesWithoutRuns) {
   Watched w{{"failures=50%"}};
   w.bundle->add_worker().behaviour = [](const wire::HandedJob&, const JobSpec&) {
     return FakeRun{.outcome = RunOutcome::kFailed};
@@ -277,7 +277,7 @@ TEST(GroupWatch, FailuresAreOverWhenTheirFiveMinutesAreThoughNothingRuns) {
   EXPECT_THAT(w.subjects()[1], HasSubstr("failures is over after 5m"));
 }
 
-TEST(GroupWatch, AGroupsOwnRuleStandsForItAndMayBeOff) {
+TEST(GroupWatch, GroupRuleOverridesTheDefaultAndMayBeOff) {
   Watched w{{"backlog=10", "Reports/backlog=50", "lab/backlog=off"}};
   w.submit_many(20, "default");
   w.submit_many(20, "reports");
@@ -287,7 +287,7 @@ TEST(GroupWatch, AGroupsOwnRuleStandsForItAndMayBeOff) {
               ElementsAre("[carillon] default: backlog: 20 due jobs (limit 10 jobs)"));
 }
 
-TEST(GroupWatch, WhatStillIsSoIsToldAgainAfterARestart) {
+TEST(GroupWatch, PersistingConditionIsSentAgainAfterARestart) {
   Watched w{{"backlog=10"}};
   w.submit_many(20);
   w.bundle->run_for(minutes{2});
@@ -297,7 +297,7 @@ TEST(GroupWatch, WhatStillIsSoIsToldAgainAfterARestart) {
   EXPECT_THAT(w.subjects(), SizeIs(2));
 }
 
-TEST(GroupWatch, WhatComesAndGoesBetweenTwoMessagesIsNotToldOf) {
+TEST(GroupWatch, ConditionThatRecursAndEndsBetweenMessagesIsNotSent) {
   Watched w{{"backlog=10"}};
   w.submit_many(20);
   w.bundle->run_for(seconds{16});
@@ -314,7 +314,7 @@ TEST(GroupWatch, WhatComesAndGoesBetweenTwoMessagesIsNotToldOf) {
   EXPECT_EQ(w.bundle->stat("alarms_waiting"), 0);
 }
 
-TEST(GroupWatch, FailuresAndConditionsOfAGroupAreOneMessage) {
+TEST(GroupWatch, FailuresAndConditionsOfAGroupShareOneMessage) {
   Watched w{{"backlog=10"}};
   w.bundle->add_worker({.threads = 1}).behaviour = [](const wire::HandedJob&, const JobSpec&) {
     return FakeRun{.time = seconds{9}, .outcome = RunOutcome::kFailed};
@@ -328,7 +328,7 @@ TEST(GroupWatch, FailuresAndConditionsOfAGroupAreOneMessage) {
               AllOf(HasSubstr("Node group default, backlog: "), HasSubstr("\njob-0: failed\n")));
 }
 
-TEST(GroupWatch, TheNextSessionOfTheProcessGoesOnWhereTheLastOneWas) {
+TEST(GroupWatch, NextSessionContinuesConditionsWithoutResendingThem) {
   Watched w{{"backlog=10", "unserved=1m"}};
   w.submit_many(20);
   w.bundle->run_for(seconds{45});
@@ -345,7 +345,7 @@ TEST(GroupWatch, TheNextSessionOfTheProcessGoesOnWhereTheLastOneWas) {
               AllOf(HasSubstr("backlog is over after "), HasSubstr("unserved is over after ")));
 }
 
-TEST(GroupWatch, WhatWasNotDeliveredYetIsByTheNextSession) {
+TEST(GroupWatch, NextSessionDeliversUndeliveredMessagesUnderTheSameId) {
   Watched w{{"backlog=10"}};
   w.bundle->courier.hanging = {kTo};
   w.submit_many(20);
@@ -359,7 +359,7 @@ TEST(GroupWatch, WhatWasNotDeliveredYetIsByTheNextSession) {
   EXPECT_EQ(w.bundle->stat("alarms_waiting"), 0);
 }
 
-TEST(GroupWatch, TheFiveMinutesOfFailuresAndTheIntervalGoOnInTheNextSession) {
+TEST(GroupWatch, NextSessionKeepsFailureWindowAndMessageInterval) {
   Watched w{{"failures=50%"}};
   w.bundle->add_worker().behaviour = [](const wire::HandedJob&, const JobSpec&) {
     return FakeRun{.outcome = RunOutcome::kFailed};
@@ -378,7 +378,7 @@ TEST(GroupWatch, TheFiveMinutesOfFailuresAndTheIntervalGoOnInTheNextSession) {
   EXPECT_THAT(w.subjects()[1], HasSubstr("failures: 30 of 30 runs failed in 5m (limit 50%)"));
 }
 
-TEST(GroupWatch, OfAGroupThatIsRemovedTheEndIsToldToo) {
+TEST(GroupWatch, RemovalOfAGroupSendsTheEndOfItsConditions) {
   Watched w{{"backlog=3"}};
   w.submit_many(3, "app");
   w.bundle->run_for(seconds{30});
@@ -452,7 +452,7 @@ struct WatchedParts {
   TrackerBundle second;
 };
 
-TEST(GroupWatchOfParts, FailuresAreToldByTheJobTrackerWithWhichTheyEnded) {
+TEST(GroupWatchOfPartitions, FailuresAreSentByTheJobTrackerThatRecordedThem) {
   WatchedParts w{{"failures=20%"}};
   for (const auto& spec : WatchedParts::jobs_of_part(1, 59)) w.second.submit(spec);
   w.first.run_for(seconds{90});
@@ -465,7 +465,7 @@ TEST(GroupWatchOfParts, FailuresAreToldByTheJobTrackerWithWhichTheyEnded) {
   EXPECT_THAT(WatchedParts::subjects(w.second)[2], HasSubstr("failures is over after "));
 }
 
-TEST(GroupWatchOfParts, WhatWaitsIsToldOfOnceForAllParts) {
+TEST(GroupWatchOfPartitions, BacklogOfAllPartitionsIsSentOnce) {
   WatchedParts w{{"backlog=10"}};
   for (TrackerBundle* one : {&w.first, &w.second}) one->workers()[0]->die();
   w.second.submit(WatchedParts::jobs_of_part(1, 10));
@@ -475,7 +475,7 @@ TEST(GroupWatchOfParts, WhatWaitsIsToldOfOnceForAllParts) {
   EXPECT_THAT(WatchedParts::subjects(w.second), IsEmpty());
 }
 
-TEST(GroupWatchOfParts, AreOneMessageAnIntervalOfTheJobTrackerThatHasThem) {
+TEST(GroupWatchOfPartitions, FailuresOfAllOwnedPartitionsShareOneMessagePerInterval) {
   WatchedParts w{{"backlog=1000"}};
   w.leave_all_to_second();
   std::vector<JobSpec> jobs = WatchedParts::jobs_of_part(0, 3);
@@ -488,7 +488,7 @@ TEST(GroupWatchOfParts, AreOneMessageAnIntervalOfTheJobTrackerThatHasThem) {
   EXPECT_THAT(w.second.tables().alarms, IsEmpty());
 }
 
-TEST(GroupWatchOfParts, WhatIsOwedOfBothIsToldByOneWhenTheyAreDivided) {
+TEST(GroupWatchOfPartitions, OneJobTrackerSendsPendingFailuresAfterARebalance) {
   WatchedParts w{{"backlog=1000"}};
   w.leave_all_to_second();
   w.second.courier.hanging = {kTo};
@@ -513,7 +513,7 @@ TEST(GroupWatchOfParts, WhatIsOwedOfBothIsToldByOneWhenTheyAreDivided) {
   EXPECT_THAT(w.second.tables().alarms, IsEmpty());
 }
 
-TEST(GroupWatchOfParts, AMessageWhoseFailuresAreAnothersByNowIsSentUnderAnotherId) {
+TEST(GroupWatchOfPartitions, MessageGetsANewIdWhenItsFailuresMoveAway) {
   WatchedParts w{{"failures=20%"}};
   w.leave_all_to_second();
   w.second.courier.hanging = {kTo};
@@ -537,7 +537,7 @@ TEST(GroupWatchOfParts, AMessageWhoseFailuresAreAnothersByNowIsSentUnderAnotherI
   EXPECT_NE(conditions[1].id, failures[1].id);
 }
 
-TEST(GroupWatchOfParts, WhoHasNoneOfThemAnyMoreForgetsWhatItToldOfThem) {
+TEST(GroupWatchOfPartitions, JobTrackerWithoutPartitionsForgetsTheConditionsItSent) {
   WatchedParts w{{"failures=20%"}};
   for (const auto& spec : WatchedParts::jobs_of_part(1, 59)) w.second.submit(spec);
   w.first.run_for(seconds{90});
@@ -547,7 +547,7 @@ TEST(GroupWatchOfParts, WhoHasNoneOfThemAnyMoreForgetsWhatItToldOfThem) {
   EXPECT_THAT(WatchedParts::subjects(w.second), SizeIs(2));
 }
 
-TEST(AlarmRule, SaysWhatIsWrongAndHowToWriteIt) {
+TEST(AlarmRule, ParseErrorNamesTheFaultAndTheCorrectSyntax) {
   const auto wrong = [](const std::string& text) {
     const auto rule = parse_alarm_rule(text);
     return rule.ok() ? std::string{"fine"} : rule.error().message;
@@ -574,7 +574,7 @@ TEST(AlarmRule, SaysWhatIsWrongAndHowToWriteIt) {
   EXPECT_EQ(wrong("reports/late=off"), "fine");
 }
 
-TEST(AlarmRule, NeedsSomebodyToTellAndStandsOnce) {
+TEST(AlarmRule, ConfigRejectsRulesWithoutRecipientsAndDuplicateRules) {
   AlarmConfig config{.rules = {parse_alarm_rule("late=5m").value()}};
   ASSERT_FALSE(config.validate().ok());
   EXPECT_THAT(config.validate().error().message,

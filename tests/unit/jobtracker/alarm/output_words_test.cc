@@ -12,7 +12,7 @@ namespace {
 
 const OutputPlace kHere{.job_id = JobId{1}, .attempt = 1, .stream = 1};
 
-TEST(OutputWords, FindsTheFirstOfSeveral) {
+TEST(OutputWords, FindTheEarliestMatchOfSeveralWords) {
   OutputWords words{{"FATAL", "disk full"}};
   EXPECT_EQ(words.find(kHere, "all is well\n"), "");
   EXPECT_EQ(words.find(kHere, "the disk full, FATAL\n"), "disk full");
@@ -21,7 +21,7 @@ TEST(OutputWords, FindsTheFirstOfSeveral) {
   EXPECT_EQ(words.begun(), 0U);
 }
 
-TEST(OutputWords, FindsOneThatComesInManyPieces) {
+TEST(OutputWords, FindAWordSplitOverManyChunks) {
   OutputWords words{{"FATAL"}};
   for (const char* piece : {"xF", "A", "", "TA"}) EXPECT_EQ(words.find(kHere, piece), "") << piece;
   EXPECT_EQ(words.begun(), 1U);
@@ -29,7 +29,7 @@ TEST(OutputWords, FindsOneThatComesInManyPieces) {
   EXPECT_EQ(words.begun(), 0U);
 }
 
-TEST(OutputWords, OfOnePlaceAreNotJoinedWithThoseOfAnother) {
+TEST(OutputWords, DoNotJoinChunksOfDifferentStreamsOrAttempts) {
   OutputWords words{{"FATAL"}};
   OutputPlace other = kHere;
   other.stream = 2;
@@ -41,7 +41,7 @@ TEST(OutputWords, OfOnePlaceAreNotJoinedWithThoseOfAnother) {
   EXPECT_EQ(words.find(kHere, "AL"), "FATAL");
 }
 
-TEST(OutputWords, ThatAreBegunAreBounded) {
+TEST(OutputWords, BoundTheNumberOfPartialMatches) {
   OutputWords words{{"FATAL"}};
   OutputPlace place = kHere;
   for (std::size_t i = 0; i < 3 * OutputWords::kBegunMax; ++i) {
@@ -53,7 +53,7 @@ TEST(OutputWords, ThatAreBegunAreBounded) {
 }
 
 // However a text is cut, it holds the words that it holds as a whole.
-TEST(OutputWords, AreFoundWhereverATextIsCut) {
+TEST(OutputWords, FindWordsRegardlessOfChunkBoundaries) {
   const std::vector<std::string> list{"aab", "abab", "caa"};
   SeededRandom random{7};
   for (int round = 0; round < 5000; ++round) {

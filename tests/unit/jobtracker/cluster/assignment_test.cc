@@ -53,13 +53,13 @@ struct Cluster {
   }
 };
 
-TEST(Assignment, OneTakesAll) {
+TEST(Assignment, SingleJobTrackerTakesAllPartitions) {
   Cluster cluster{.trackers = {kA}};
   EXPECT_EQ(to_take(kA, cluster.trackers, cluster.partitions, Duration{}), all_partitions());
   EXPECT_TRUE(to_give(kA, cluster.trackers, cluster.partitions).none());
 }
 
-TEST(Assignment, WhatFallsToAnotherIsLeftToHimForAWhile) {
+TEST(Assignment, AnotherJobTrackersPartitionIsTakenOnlyAfterADelay) {
   Cluster cluster{.trackers = {kA, kB}};
   cluster.set_owner(all_partitions(), kA);
   cluster.partitions[5] = {.is_used = true};
@@ -68,7 +68,7 @@ TEST(Assignment, WhatFallsToAnotherIsLeftToHimForAWhile) {
   EXPECT_TRUE(to_take(kA, cluster.trackers, cluster.partitions, kOthersTurn).test(5));
 }
 
-TEST(Assignment, ANewOneIsGivenHalfOfTheUsedPartitions) {
+TEST(Assignment, NewJobTrackerGetsHalfOfTheUsedPartitions) {
   Cluster cluster{.trackers = {kA, kB}};
   cluster.set_owner(all_partitions(), kA);
   for (std::size_t i = 1; i <= 4; ++i) cluster.partitions[i].is_used = true;
@@ -78,7 +78,7 @@ TEST(Assignment, ANewOneIsGivenHalfOfTheUsedPartitions) {
   EXPECT_EQ(cluster.all_of(kA), cluster.all_of(kB));
 }
 
-TEST(Assignment, ASingleUsedPartitionStaysWhereItIs) {
+TEST(Assignment, SingleUsedPartitionKeepsItsOwner) {
   Cluster cluster{.trackers = {kA, kB}};
   cluster.set_owner(all_partitions(), kB);
   cluster.partitions[1].is_used = true;
@@ -86,7 +86,7 @@ TEST(Assignment, ASingleUsedPartitionStaysWhereItIs) {
   EXPECT_EQ(cluster.used_of(kB), 1);
 }
 
-TEST(Assignment, WhoDoesNotLiveTakesAndGivesNothing) {
+TEST(Assignment, DeadJobTrackerTakesAndGivesNoPartitions) {
   Cluster cluster{.trackers = {kA, kB}};
   EXPECT_TRUE(to_take(kC, cluster.trackers, cluster.partitions, seconds{9}).none());
   EXPECT_TRUE(to_give(kC, cluster.trackers, cluster.partitions).none());

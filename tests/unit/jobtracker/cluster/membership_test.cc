@@ -24,22 +24,22 @@ struct MembershipBundle {
     view.owners.fill(kUs);
     for (std::size_t i = 1; i <= 4; ++i) view.used.set(i);
   }
-  ClusterMove look(bool other_beats = true) {
+  ClusterMove look(bool other_heartbeats = true) {
     now += milliseconds{100};
-    other_batch += other_beats ? 1 : 0;
-    view.beats.clear();
+    other_batch += other_heartbeats ? 1 : 0;
+    view.heartbeats.clear();
     for (const ClusterView::Tracker& one : view.trackers) {
-      view.beats.push_back({.session = one.session,
-                            .name = one.name,
-                            .batch = one.session == kOther ? other_batch : 0});
+      view.heartbeats.push_back({.session = one.session,
+                                 .name = one.name,
+                                 .batch = one.session == kOther ? other_batch : 0});
     }
     view.asked = now;
     view.answered = now + milliseconds{1};
     return membership.saw(view, may_give, definitions);
   }
-  std::optional<OwnershipChange> look_for(Duration time, bool other_beats = true) {
+  std::optional<OwnershipChange> look_for(Duration time, bool other_heartbeats = true) {
     for (Duration gone{}; gone < time; gone += milliseconds{100}) {
-      if (auto move = look(other_beats); move.change) return move.change;
+      if (auto move = look(other_heartbeats); move.change) return move.change;
     }
     return std::nullopt;
   }
@@ -56,12 +56,12 @@ struct MembershipBundle {
   DefinitionCounts definitions{};  // of all partitions
 };
 
-TEST(Membership, OneAloneKeepsEverything) {
+TEST(Membership, SingleJobTrackerKeepsAllPartitions) {
   MembershipBundle b;
   EXPECT_FALSE(b.look_for(seconds{30}));
 }
 
-TEST(Membership, GivesToOneThatJoinsAfterAWhile) {
+TEST(Membership, GivesPartitionsToANewJobTrackerAfterADelay) {
   MembershipBundle b;
   EXPECT_FALSE(b.look_for(seconds{3}));
   b.other_comes();
@@ -72,7 +72,7 @@ TEST(Membership, GivesToOneThatJoinsAfterAWhile) {
   EXPECT_TRUE(change->silent.empty());
 }
 
-TEST(Membership, SaysThatItGivesHalfASecondBeforeItDoes) {
+TEST(Membership, AnnouncesAHandoverHalfASecondInAdvance) {
   MembershipBundle b;
   b.other_comes();
   ClusterMove move;
@@ -86,7 +86,7 @@ TEST(Membership, SaysThatItGivesHalfASecondBeforeItDoes) {
   EXPECT_EQ(b.now - said, kNotice);
 }
 
-TEST(Membership, LeavesInPortionsOneAfterTheOtherIsTaken) {
+TEST(Membership, LeavesInPortionsAndWaitsUntilEachIsTaken) {
   MembershipBundle b;
   b.other_comes();
   b.look();
@@ -127,7 +127,7 @@ TEST(Membership, GivesNothingWhileATaskTrackerMayBeDead) {
   EXPECT_TRUE(b.look_for(seconds{1}));
 }
 
-TEST(Membership, GivesNothingOnceTheOtherHasGoneMeanwhile) {
+TEST(Membership, CancelsAHandoverWhenTheOtherJobTrackerLeaves) {
   MembershipBundle b;
   b.other_comes();
   ASSERT_FALSE(b.look_for(milliseconds{2200}));
@@ -143,7 +143,7 @@ TEST(Membership, GivesNothingOnceTheOtherHasGoneMeanwhile) {
   EXPECT_FALSE(move.change);
 }
 
-TEST(Membership, PreparesWhileAnotherIsAboutToLetGo) {
+TEST(Membership, PreparesWhileAnotherJobTrackerAnnouncesAHandover) {
   MembershipBundle b;
   b.other_comes();
   b.give(3, kOther);
@@ -162,7 +162,7 @@ TEST(Membership, PreparesWhileAnotherIsAboutToLetGo) {
   EXPECT_TRUE(then.change->wanted.test(3));
 }
 
-TEST(Membership, LeavesNothingToOneThatLetsGo) {
+TEST(Membership, GivesNothingToAJobTrackerThatHandsOver) {
   MembershipBundle b;
   b.other_comes();
   b.view.trackers.back().yields = true;
@@ -178,7 +178,7 @@ TEST(Membership, LeavesNothingToOneThatLetsGo) {
   EXPECT_FALSE(b.look_for(seconds{5}));
 }
 
-TEST(Membership, TakesWhatASilentOneHadAndFencesIt) {
+TEST(Membership, TakesPartitionsOfASilentJobTrackerAndFencesIt) {
   MembershipBundle b;
   b.other_comes();
   // Each has half of all, so that nobody gives anything away.
@@ -196,7 +196,7 @@ TEST(Membership, TakesWhatASilentOneHadAndFencesIt) {
   EXPECT_THAT(change->silent, SizeIs(1));
 }
 
-TEST(Membership, FencesASilentOneThatOwnsNothing) {
+TEST(Membership, FencesASilentJobTrackerWithoutPartitions) {
   MembershipBundle b;
   b.other_comes();
   // It is silent after 1.5 s, and might have been started again two seconds later.
@@ -204,10 +204,10 @@ TEST(Membership, FencesASilentOneThatOwnsNothing) {
   const auto change = b.look_for(milliseconds{300}, false);
   ASSERT_TRUE(change);
   EXPECT_TRUE(change->wanted.all());
-  EXPECT_THAT(change->silent, ElementsAre(Field(&SessionBeat::session, kOther)));
+  EXPECT_THAT(change->silent, ElementsAre(Field(&SessionHeartbeat::session, kOther)));
 }
 
-TEST(Membership, LeavesASilentOneThatOwnsNothingToALowerSessionForAWhile) {
+TEST(Membership, LetsALowerSessionFenceASilentJobTrackerFirst) {
   constexpr SessionId kHigher{3};
   constexpr SessionId kSilent{4};
   MembershipBundle b;
@@ -219,10 +219,10 @@ TEST(Membership, LeavesASilentOneThatOwnsNothingToALowerSessionForAWhile) {
   const auto change = b.look_for(milliseconds{400});
   ASSERT_TRUE(change);
   EXPECT_EQ(change->wanted, b.owned);
-  EXPECT_THAT(change->silent, ElementsAre(Field(&SessionBeat::session, kSilent)));
+  EXPECT_THAT(change->silent, ElementsAre(Field(&SessionHeartbeat::session, kSilent)));
 }
 
-TEST(Membership, LeavesToAnotherWhatIsHisForAWhile) {
+TEST(Membership, LeavesAnotherJobTrackersFreePartitionsAloneForADelay) {
   MembershipBundle b;
   b.other_comes();
   b.give(3, SessionId{});

@@ -46,7 +46,7 @@ JobSpec retried(int max, RetryPolicy policy = {}) {
   return job;
 }
 
-TEST(Attempts, AnExceptionIsRetriedWhileRetriesRemain) {
+TEST(Attempts, ExceptionIsRetriedWhileRetriesRemain) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kException});
   bundle.submit(retried(2, {.base = seconds{10}}));
@@ -64,7 +64,7 @@ TEST(Attempts, AnExceptionIsRetriedWhileRetriesRemain) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Attempts, AFailureIsNotRetriedUnlessThatWasAskedFor) {
+TEST(Attempts, FailureIsNotRetriedByDefault) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kException});
   bundle.submit(job_now("a"));
@@ -73,7 +73,7 @@ TEST(Attempts, AFailureIsNotRetriedUnlessThatWasAskedFor) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Attempts, TheWaitBeforeARetryDoublesUpToItsCap) {
+TEST(Attempts, ExponentialBackoffDoublesUpToItsCap) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kTimedOut});
   bundle.submit(
@@ -89,7 +89,7 @@ TEST(Attempts, TheWaitBeforeARetryDoublesUpToItsCap) {
   EXPECT_EQ(bundle.log("a")[0].state, LogState::kTimedOut);
 }
 
-TEST(Attempts, AFailureForGoodIsNotRetried) {
+TEST(Attempts, PermanentFailureIsNotRetried) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kFailed});
   bundle.submit(retried(5));
@@ -98,7 +98,7 @@ TEST(Attempts, AFailureForGoodIsNotRetried) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Attempts, LaterRunsItAgainWithoutCountingAFailure) {
+TEST(Attempts, LaterReschedulesTheJobWithoutCountingAFailure) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kLater, RunOutcome::kLater, RunOutcome::kException,
                                   RunOutcome::kSucceeded});
@@ -112,7 +112,7 @@ TEST(Attempts, LaterRunsItAgainWithoutCountingAFailure) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Attempts, TheRetriesOfADefinitionsRunComeBeforeItsNextFire) {
+TEST(Attempts, RetriesOfARunPrecedeItsDefinitionsNextFire) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kException, RunOutcome::kSucceeded});
   JobSpec job = job_every("a", seconds{10});
@@ -126,7 +126,7 @@ TEST(Attempts, TheRetriesOfADefinitionsRunComeBeforeItsNextFire) {
   EXPECT_EQ(runs[2].trigger_time - runs[0].trigger_time, seconds{30});
 }
 
-TEST(Attempts, OfAJobAllHaveItsTriggerTime) {
+TEST(Attempts, RetriesKeepTheTriggerTime) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(),
             {RunOutcome::kLater, RunOutcome::kException, RunOutcome::kSucceeded});
@@ -152,7 +152,7 @@ TEST(Attempts, OfAJobAllHaveItsTriggerTime) {
   EXPECT_GE(runs[2].started - *runs[1].ended, minutes{30});
 }
 
-TEST(Attempts, ARetryComesAfterWhatIsDueBeforeIt) {
+TEST(Attempts, RetryRunsAfterJobsThatAreDueBeforeIt) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 1});
   worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
@@ -171,7 +171,7 @@ TEST(Attempts, ARetryComesAfterWhatIsDueBeforeIt) {
   EXPECT_THAT(order, ElementsAre("a", "busy", "between", "a"));
 }
 
-TEST(Attempts, ARetryIsNoFireOfItsDefinition) {
+TEST(Attempts, RetryDoesNotCountAsAFireOfItsDefinition) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kException, RunOutcome::kSucceeded});
   JobSpec job = job_cron("a", "0 0 0 * * ?");
@@ -185,7 +185,7 @@ TEST(Attempts, ARetryIsNoFireOfItsDefinition) {
   EXPECT_EQ(bundle.definition("a")->last_fire, midnight);
 }
 
-TEST(Attempts, ALongMessageIsCutAtACharacter) {
+TEST(Attempts, LongMessageIsTruncatedAtACharacterBoundary) {
   TrackerBundle bundle;
   std::string message;
   for (int i = 0; i < 3000; ++i) message += "\xE2\x98\x83";  // a snowman
@@ -201,7 +201,7 @@ TEST(Attempts, ALongMessageIsCutAtACharacter) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Attempts, OfAWorkerThatDiedRunElsewhereWithinFiveSecondsAndCountNoFailure) {
+TEST(Attempts, DeadWorkersJobRerunsWithinFiveSecondsWithoutAFailure) {
   TrackerBundle bundle;
   auto& first = bundle.add_worker({.name = "first"});
   runs_take(first, hours{1});
@@ -223,7 +223,7 @@ TEST(Attempts, OfAWorkerThatDiedRunElsewhereWithinFiveSecondsAndCountNoFailure) 
   EXPECT_EQ(bundle.stat("workers_lost_total"), 1);
 }
 
-TEST(Attempts, AReportOfAnOldAttemptIsConfirmedLoggedAndChangesNothing) {
+TEST(Attempts, LateReportOfAnOldAttemptOnlyGetsLogged) {
   TrackerBundle bundle;
   auto& slow = bundle.add_worker({.name = "slow"});
   slow.behaviour = [](const auto&, const auto&) {
@@ -251,7 +251,7 @@ TEST(Attempts, AReportOfAnOldAttemptIsConfirmedLoggedAndChangesNothing) {
   EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
-TEST(Attempts, AResultSurvivesACutShorterThanTheLease) {
+TEST(Attempts, ResultSurvivesADisconnectShorterThanTheLease) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.add_worker({.name = "idle"});
@@ -264,7 +264,7 @@ TEST(Attempts, AResultSurvivesACutShorterThanTheLease) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Attempts, AJobThatIsGivenBackRunsElsewhereAsANewAttempt) {
+TEST(Attempts, ReturnedJobRunsOnAnotherWorkerAsANewAttempt) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.name = "busy"});
   runs_take(worker, minutes{1});
@@ -283,7 +283,7 @@ TEST(Attempts, AJobThatIsGivenBackRunsElsewhereAsANewAttempt) {
   EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Attempts, AWorkerThatSaysGoodbyeGetsNothingMore) {
+TEST(Attempts, WorkerThatLeavesGetsNoMoreJobs) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -298,7 +298,7 @@ TEST(Attempts, AWorkerThatSaysGoodbyeGetsNothingMore) {
   EXPECT_FALSE(nodes.begin()->second.alive);
 }
 
-TEST(Attempts, AJobThatIsNotStartedBeforeItsDeadlineExpires) {
+TEST(Attempts, JobNotStartedBeforeItsStartDeadlineExpires) {
   TrackerBundle bundle;
   JobSpec job = job_now("a");
   job.start_deadline = minutes{1};
@@ -311,7 +311,7 @@ TEST(Attempts, AJobThatIsNotStartedBeforeItsDeadlineExpires) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Attempts, WhatGoesBackUnstartedIsNotCountedAsEnded) {
+TEST(Attempts, UnstartedJobsThatAreRequeuedAreNotCountedAsEnded) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 4});
   bundle.run_for(std::chrono::seconds{1});

@@ -53,7 +53,7 @@ std::string refusal_of(TrackerBundle& bundle, wire::Act act) {
   return refused == nullptr ? "ok" : refused->error.message;
 }
 
-TEST(Quarantine, OfAOneShotJobBeginsWithTheThirdLostRunInARow) {
+TEST(Quarantine, OneShotJobIsQuarantinedAfterThreeConsecutiveLostRuns) {
   TrackerBundle bundle;
   JobSpec job = job_now("a");
   job.start_deadline = minutes{1};
@@ -86,7 +86,7 @@ TEST(Quarantine, OfAOneShotJobBeginsWithTheThirdLostRunInARow) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Quarantine, OfADefinitionIsASuspensionThatNobodyAskedFor) {
+TEST(Quarantine, DefinitionIsHeldUntilItIsResumed) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -123,7 +123,7 @@ TEST(Quarantine, OfADefinitionIsASuspensionThatNobodyAskedFor) {
 }
 
 // Each fire comes before its run is lost for the third time, and with it another run.
-TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayForTheNext) {
+TEST(Quarantine, DefinitionIsQuarantinedThoughEachFireSupersedesThePreviousRun) {
   for (const Duration interval : {seconds{2}, seconds{4}, seconds{8}}) {
     SCOPED_TRACE(interval.count());
     TrackerBundle bundle;
@@ -143,7 +143,7 @@ TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayForTheNext) {
 }
 
 // What is claimed in the place of a lost run and called off before it is sent has not run.
-TEST(Quarantine, ARunThatWasLostCountsForNoOtherRun) {
+TEST(Quarantine, ClaimSupersededBeforeStartCountsAsNoLostRun) {
   TrackerBundle bundle;
   JobSpec job = job_every("a", seconds{4});
   job.overlap = Overlap::kCancelRunning;
@@ -160,7 +160,7 @@ TEST(Quarantine, ARunThatWasLostCountsForNoOtherRun) {
 }
 
 // A claim has the count on disk.
-TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayAndTheJobTrackerIsRestarted) {
+TEST(Quarantine, LossesOfSupersededRunsAreCountedOverRestarts) {
   TrackerBundle bundle;
   JobSpec job = job_every("a", seconds{2});
   job.overlap = Overlap::kCancelRunning;
@@ -185,7 +185,7 @@ TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayAndTheJobTrackerIsResta
 }
 
 // The third loss is on disk, the suspension that follows from it is not.
-TEST(Quarantine, OfADefinitionBeginsThoughTheJobTrackerDiesInBetween) {
+TEST(Quarantine, DefinitionIsQuarantinedIfACrashFollowsTheThirdLoss) {
   TrackerBundle bundle;
   bundle.submit(job_every("a", minutes{10}));
   workers_die_of_it(bundle, 2);
@@ -206,7 +206,7 @@ TEST(Quarantine, OfADefinitionBeginsThoughTheJobTrackerDiesInBetween) {
   EXPECT_THAT(healthy.runs(), SizeIs(0)) << bundle.story("a");
 }
 
-TEST(Quarantine, OfADefinitionBeginsAlsoWhileItIsSuspended) {
+TEST(Quarantine, SuspendedDefinitionIsQuarantinedToo) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel, Overlap::kCancelRunning}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -235,7 +235,7 @@ TEST(Quarantine, OfADefinitionBeginsAlsoWhileItIsSuspended) {
 }
 
 // What was triggered is not held by a suspension, and waits for its next try.
-TEST(Quarantine, OfASuspendedDefinitionEndsWhatWasTriggered) {
+TEST(Quarantine, TriggeredRunOfASuspendedDefinitionIsQuarantined) {
   TrackerBundle bundle;
   bundle.submit(job_manual("a"));
   bundle.act(wire::Verb::kTrigger, "a");
@@ -245,7 +245,7 @@ TEST(Quarantine, OfASuspendedDefinitionEndsWhatWasTriggered) {
   EXPECT_THAT(bundle.waiting("a"), SizeIs(0));
 }
 
-TEST(Quarantine, AnyOtherEndOfAnAttemptBeginsTheCountAgain) {
+TEST(Quarantine, AnyOtherOutcomeResetsTheCountOfLostRuns) {
   for (const auto outcome : {wire::RunOutcome::kException, wire::RunOutcome::kLater}) {
     SCOPED_TRACE(static_cast<int>(outcome));
     TrackerBundle bundle;
@@ -268,7 +268,7 @@ TEST(Quarantine, AnyOtherEndOfAnAttemptBeginsTheCountAgain) {
   }
 }
 
-TEST(Quarantine, EndsWithACancel) {
+TEST(Quarantine, CancelEndsQuarantine) {
   for (const bool is_defined : {false, true}) {
     SCOPED_TRACE(is_defined);
     TrackerBundle bundle;
@@ -283,7 +283,7 @@ TEST(Quarantine, EndsWithACancel) {
   }
 }
 
-TEST(Quarantine, HoldsAScheduleThatIsOverAndAJobThatIsOnlyTriggered) {
+TEST(Quarantine, FinishedScheduleAndManualJobAreHeldUntilResumed) {
   TrackerBundle bundle;
   JobSpec last = job_every("last", minutes{10});
   last.schedule.count = 1;

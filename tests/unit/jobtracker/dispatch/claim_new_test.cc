@@ -26,7 +26,7 @@ struct ClaimNewBundle : TrackerBundle {
     worker = &add_worker({.threads = 1});
     run_until([this] { return worker->is_registered(); });
     run_for(seconds{1});
-    lane().on_commit = [this](const Batch& batch) {
+    connection().on_commit = [this](const Batch& batch) {
       for (const auto& operation : batch.operations) {
         const bool is_of_a_start = std::holds_alternative<AddJob>(operation) ||
                                    std::holds_alternative<AddExecuting>(operation) ||
@@ -45,7 +45,7 @@ struct ClaimNewBundle : TrackerBundle {
   std::vector<Operation> starts;
 };
 
-TEST(ClaimNew, AFreeThreadGetsAJobAfterOneCommit) {
+TEST(ClaimNew, FreeThreadGetsANewJobAfterOneCommit) {
   ClaimNewBundle bundle;
   EXPECT_EQ(bundle.submit(job_now("a")).status, SubmitStatus::kAccepted);
   bundle.run_for(seconds{1});
@@ -56,7 +56,7 @@ TEST(ClaimNew, AFreeThreadGetsAJobAfterOneCommit) {
   EXPECT_EQ(bundle.runs().front().id.attempt, 1);
 }
 
-TEST(ClaimNew, ASuccessSetsOffChildrenAndIsToldOf) {
+TEST(ClaimNew, SuccessTriggersChildJobsAndStoresFeedback) {
   ClaimNewBundle bundle;
   bundle.submit(job_manual("child"));
   JobSpec job = job_now("a");
@@ -71,7 +71,7 @@ TEST(ClaimNew, ASuccessSetsOffChildrenAndIsToldOf) {
   EXPECT_EQ(bundle.stat("feedback_waiting"), 1);
 }
 
-TEST(ClaimNew, ARunThatIsLostCounts) {
+TEST(ClaimNew, LostRunIsCounted) {
   ClaimNewBundle bundle;
   runs_take(*bundle.worker, std::chrono::hours{1});
   bundle.submit(job_now("a"));
@@ -82,7 +82,7 @@ TEST(ClaimNew, ARunThatIsLostCounts) {
   EXPECT_EQ(bundle.waiting("a").front().lost, 1);
 }
 
-TEST(ClaimNew, ATakenTaskIdGivesTheThreadBack) {
+TEST(ClaimNew, DuplicateTaskIdReleasesTheThread) {
   ClaimNewBundle bundle;
   bundle.submit(job_at("a", bundle.now() + std::chrono::hours{1}));
   EXPECT_EQ(bundle.submit(job_now("a")).status, SubmitStatus::kDuplicate);
@@ -91,7 +91,7 @@ TEST(ClaimNew, ATakenTaskIdGivesTheThreadBack) {
   EXPECT_THAT(bundle.started(), ElementsAre("b"));
 }
 
-TEST(ClaimNew, ARequestThatWasAnsweredBeforeGivesTheThreadBack) {
+TEST(ClaimNew, ResentRequestReleasesTheThread) {
   ClaimNewBundle bundle;
   const std::int64_t first = bundle.client.submit({job_now("a")});
   bundle.run_for(seconds{1});
@@ -102,7 +102,7 @@ TEST(ClaimNew, ARequestThatWasAnsweredBeforeGivesTheThreadBack) {
   EXPECT_THAT(bundle.started(), ElementsAre("a", "b"));
 }
 
-TEST(ClaimNew, ABetterJobThatWaitsComesFirst) {
+TEST(ClaimNew, HigherPriorityNewJobPrecedesWaitingJobs) {
   ClaimNewBundle bundle;
   runs_take(*bundle.worker, seconds{1});
   bundle.submit(job_now("busy"));
@@ -114,7 +114,7 @@ TEST(ClaimNew, ABetterJobThatWaitsComesFirst) {
   EXPECT_THAT(bundle.started(), ElementsAre("busy", "better", "waits"));
 }
 
-TEST(ClaimNew, JobsOfOneMessageGoByPriority) {
+TEST(ClaimNew, JobsOfOneMessageStartByPriority) {
   ClaimNewBundle bundle;
   JobSpec better = job_now("better");
   better.priority = 1;
@@ -123,7 +123,7 @@ TEST(ClaimNew, JobsOfOneMessageGoByPriority) {
   EXPECT_THAT(bundle.started(), ElementsAre("better", "other"));
 }
 
-TEST(ClaimNew, AJobForLaterWaits) {
+TEST(ClaimNew, JobForALaterTimeWaits) {
   ClaimNewBundle bundle;
   bundle.submit(job_at("later", bundle.now() + seconds{30}));
   bundle.run_for(seconds{1});
@@ -131,7 +131,7 @@ TEST(ClaimNew, AJobForLaterWaits) {
   EXPECT_THAT(bundle.waiting("later"), SizeIs(1));
 }
 
-TEST(ClaimNew, AJobOfThePastKeepsItsStartDeadline) {
+TEST(ClaimNew, PastAtJobExpiresAtItsStartDeadline) {
   ClaimNewBundle bundle;
   JobSpec late = job_at("late", bundle.now() - std::chrono::hours{1});
   late.start_deadline = seconds{60};
@@ -141,13 +141,13 @@ TEST(ClaimNew, AJobOfThePastKeepsItsStartDeadline) {
 }
 
 // Whenever in a commit's time they come.
-TEST(ClaimNew, ARunThatWasTriggeredBeforeStartsFirst) {
+TEST(ClaimNew, EarlierTriggeredRunStartsBeforeANewJob) {
   for (int i = 0; i < 20; ++i) {
     ClaimNewBundle bundle;
     runs_take(*bundle.worker, seconds{10});
     bundle.submit(job_manual("manual"));
     bundle.run_for(seconds{1} + milliseconds{25 * i});
-    bundle.lane().work_time = [] { return milliseconds{20}; };
+    bundle.connection().work_time = [] { return milliseconds{20}; };
     bundle.client.act({.verb = wire::Verb::kTrigger, .group = "default", .task_id = "manual"});
     bundle.run_for(milliseconds{2});
     bundle.client.submit({job_now("later")});
@@ -156,10 +156,10 @@ TEST(ClaimNew, ARunThatWasTriggeredBeforeStartsFirst) {
   }
 }
 
-TEST(ClaimNew, TheEarlierSubmissionOfATaskIdWins) {
+TEST(ClaimNew, EarlierSubmissionOfATaskIdWins) {
   for (int i = 0; i < 20; ++i) {
     ClaimNewBundle bundle;
-    bundle.lane().work_time = [] { return milliseconds{300}; };
+    bundle.connection().work_time = [] { return milliseconds{300}; };
     bundle.run_for(seconds{2} + milliseconds{25 * i});
     const auto first = bundle.client.submit({job_now("x")});
     bundle.run_for(milliseconds{2});

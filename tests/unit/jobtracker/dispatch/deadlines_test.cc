@@ -33,7 +33,7 @@ std::vector<LogEntry> expired(const TrackerBundle& bundle, const std::string& ta
   return all;
 }
 
-TEST(Deadlines, AJobThatNobodyComesForExpiresByItselfAndItsTaskIdIsFree) {
+TEST(Deadlines, UnclaimedJobExpiresAndFreesItsTaskId) {
   TrackerBundle bundle;
   const auto answer = bundle.submit(with_deadline(job_now("a"), seconds{2}));
   bundle.run_for(milliseconds{1990});
@@ -50,7 +50,7 @@ TEST(Deadlines, AJobThatNobodyComesForExpiresByItselfAndItsTaskIdIsFree) {
   EXPECT_EQ(bundle.submit(job_now("a")).status, wire::SubmitStatus::kAccepted);
 }
 
-TEST(Deadlines, AnAtJobExpiresCountedFromItsTime) {
+TEST(Deadlines, AtJobExpiresRelativeToItsScheduledTime) {
   TrackerBundle bundle;
   const WallTime at = bundle.now() + hours{1};
   bundle.submit(with_deadline(job_at("a", at), minutes{1}));
@@ -61,7 +61,7 @@ TEST(Deadlines, AnAtJobExpiresCountedFromItsTime) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Deadlines, AnExpiredFireMakesWayForTheNextOfTheGrid) {
+TEST(Deadlines, ExpiredFireMakesWayForTheNextFire) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -82,14 +82,14 @@ TEST(Deadlines, AnExpiredFireMakesWayForTheNextOfTheGrid) {
   }
 }
 
-TEST(Deadlines, AFixedDelayCountsFromTheExpiry) {
+TEST(Deadlines, FixedDelayCountsFromTheExpiry) {
   TrackerBundle bundle;
   bundle.submit(with_deadline(job_fixed_delay("a", seconds{30}), seconds{10}));
   bundle.run_for(minutes{4});
   EXPECT_THAT(expired(bundle, "a"), SizeIs(6)) << "every 40 s";
 }
 
-TEST(Deadlines, AfterARestartTheyStillHold) {
+TEST(Deadlines, HoldAfterARestart) {
   TrackerBundle bundle;
   bundle.submit(with_deadline(job_now("short"), seconds{20}));
   bundle.submit(with_deadline(job_now("long"), minutes{2}));
@@ -125,7 +125,7 @@ TEST(Deadlines, HoldForRowsThatAreNotInMemory) {
   }
 }
 
-TEST(Deadlines, OneThatWasLetGoComesBeforeLaterOnes) {
+TEST(Deadlines, EvictedDeadlineExpiresBeforeLaterOnes) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.deadlines = {.capacity = 10}}}});
   bundle.submit(with_deadline(job_now("a"), minutes{1}));
   for (int i = 0; i < 10; ++i) bundle.submit(with_deadline(job_now(""), seconds{20 + 2 * i}));
@@ -138,7 +138,7 @@ TEST(Deadlines, OneThatWasLetGoComesBeforeLaterOnes) {
   EXPECT_THAT(expired(bundle), SizeIs(11));
 }
 
-TEST(Deadlines, AFireThatWaitsForTheRunBeforeExpires) {
+TEST(Deadlines, FireQueuedBehindThePreviousRunExpires) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 4}), minutes{5});
   JobSpec job = job_every("a", seconds{20});
@@ -149,7 +149,7 @@ TEST(Deadlines, AFireThatWaitsForTheRunBeforeExpires) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
 }
 
-TEST(Deadlines, AJobThatWasStartedInTimeIsNotTouched) {
+TEST(Deadlines, JobStartedInTimeDoesNotExpire) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), minutes{1});
   bundle.submit(with_deadline(job_now("a"), seconds{5}));
@@ -158,7 +158,7 @@ TEST(Deadlines, AJobThatWasStartedInTimeIsNotTouched) {
   EXPECT_THAT(expired(bundle), IsEmpty());
 }
 
-TEST(Deadlines, ARetryDoesNotExpire) {
+TEST(Deadlines, RetryDoesNotExpire) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const wire::HandedJob& job, const auto&) {
     return FakeRun{.outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
@@ -172,7 +172,7 @@ TEST(Deadlines, ARetryDoesNotExpire) {
   EXPECT_THAT(expired(bundle), IsEmpty());
 }
 
-TEST(Deadlines, AJobThatWasGivenBackUnstartedStillExpires) {
+TEST(Deadlines, ReturnedUnstartedJobStillExpires) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, hours{1});
@@ -193,7 +193,7 @@ TEST(Deadlines, AJobThatWasGivenBackUnstartedStillExpires) {
   EXPECT_THAT(bundle.runs_of("d"), SizeIs(2)) << "nothing is stuck behind it";
 }
 
-TEST(Deadlines, AGivenBackRunThatExpiresMakesWayForTheQueueBehindIt) {
+TEST(Deadlines, ExpiryOfAReturnedRunReleasesTheQueuedFires) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 1});
   runs_take(worker, hours{1});
@@ -215,7 +215,7 @@ TEST(Deadlines, AGivenBackRunThatExpiresMakesWayForTheQueueBehindIt) {
   EXPECT_EQ(bundle.runs_of("a")[0].trigger_time, expired(bundle)[0].trigger_time + seconds{20});
 }
 
-TEST(Deadlines, AJobThatIsPutOffHasMetIt) {
+TEST(Deadlines, JobPostponedByItsHandlerDoesNotExpire) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   worker.behaviour = [](const auto&, const auto&) {
@@ -231,7 +231,7 @@ TEST(Deadlines, AJobThatIsPutOffHasMetIt) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(2));
 }
 
-TEST(Deadlines, ASuspendedJobExpiresOnlyAfterItIsResumed) {
+TEST(Deadlines, SuspendedJobExpiresOnlyAfterItIsResumed) {
   TrackerBundle bundle;
   bundle.submit(with_deadline(job_now("a"), seconds{5}));
   bundle.act(wire::Verb::kSuspend, "a");
@@ -242,7 +242,7 @@ TEST(Deadlines, ASuspendedJobExpiresOnlyAfterItIsResumed) {
   EXPECT_THAT(expired(bundle, "a"), SizeIs(1));
 }
 
-TEST(Deadlines, AJobTriggeredByHandHasANewTime) {
+TEST(Deadlines, DeadlineOfATriggeredJobCountsFromTheTrigger) {
   TrackerBundle bundle;
   bundle.submit(with_deadline(job_at("a", bundle.now() + seconds{10}), seconds{20}));
   bundle.run_for(seconds{5});
@@ -253,10 +253,10 @@ TEST(Deadlines, AJobTriggeredByHandHasANewTime) {
   EXPECT_THAT(expired(bundle, "a"), SizeIs(1));
 }
 
-TEST(Deadlines, AreLookedUpAgainWhenTheStoreIsBack) {
+TEST(Deadlines, AreReadAgainWhenTheStoreIsBack) {
   TrackerBundle bundle;
   bundle.submit(with_deadline(job_now("a"), seconds{5}));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{20};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{20};
   bundle.run_for(seconds{21});
   EXPECT_THAT(expired(bundle, "a"), SizeIs(1));
 }

@@ -63,7 +63,7 @@ struct Two {
   int jobs = 0;
 };
 
-TEST(Isolation, WhereEverythingFailsOneJobAMinuteIsTriedUntilOneSucceeds) {
+TEST(Isolation, IsolatedWorkerTriesOneJobAMinuteUntilOneSucceeds) {
   Two two;
   EXPECT_LE(two.begun_in(two.broken, seconds{30}), 2 * kAfter);
   EXPECT_EQ(two.state_of("broken"), "isolated");
@@ -78,13 +78,13 @@ TEST(Isolation, WhereEverythingFailsOneJobAMinuteIsTriedUntilOneSucceeds) {
   EXPECT_GE(two.begun_in(two.broken, seconds{10}), 30U) << "one like the other";
 }
 
-TEST(Isolation, IsOffUnlessAskedFor) {
+TEST(Isolation, IsOffByDefault) {
   Two two{0};
   EXPECT_GE(two.begun_in(two.broken, seconds{30}), 100U);
   EXPECT_EQ(two.state_of("broken"), "alive");
 }
 
-TEST(Isolation, OneBrokenJobIsolatesNobody) {
+TEST(Isolation, FailingJobsAloneIsolateNoWorker) {
   Two two;
   Two::mends(two.broken);
   for (FakeWorker* worker : two.bundle.workers()) {
@@ -100,14 +100,14 @@ TEST(Isolation, OneBrokenJobIsolatesNobody) {
   EXPECT_EQ(two.bundle.stat("workers_isolated"), 0);
 }
 
-TEST(Isolation, WhatFailsEverywhereIsolatesNobody) {
+TEST(Isolation, FailuresOnAllWorkersIsolateNoWorker) {
   Two two;
   Two::breaks(two.healthy);
   two.begun_in(two.broken, seconds{30});
   EXPECT_EQ(two.bundle.stat("workers_isolated"), 0);
 }
 
-TEST(Isolation, TheLastOfItsGroupIsHandedJobsAllTheSame) {
+TEST(Isolation, LastWorkerOfAGroupGetsJobsThoughIsolated) {
   Two two;
   two.begun_in(two.broken, seconds{30});
   ASSERT_EQ(two.state_of("broken"), "isolated");
@@ -116,7 +116,7 @@ TEST(Isolation, TheLastOfItsGroupIsHandedJobsAllTheSame) {
   EXPECT_GE(two.begun_in(two.broken, seconds{10}), 90U);
 }
 
-TEST(Isolation, ATrialIsOneJobWhateverBecomesOfIt) {
+TEST(Isolation, TrialIsOneJobRegardlessOfItsOutcome) {
   Two two;
   two.begun_in(two.broken, seconds{30});
   ASSERT_EQ(two.state_of("broken"), "isolated");
@@ -128,7 +128,7 @@ TEST(Isolation, ATrialIsOneJobWhateverBecomesOfIt) {
   EXPECT_LE(begun, 4U);
 }
 
-TEST(Isolation, WhoRegistersAgainIsIsolatedStill) {
+TEST(Isolation, ReregisteredWorkerStaysIsolated) {
   Two two;
   two.begun_in(two.broken, seconds{30});
   ASSERT_EQ(two.state_of("broken"), "isolated");
@@ -139,7 +139,7 @@ TEST(Isolation, WhoRegistersAgainIsIsolatedStill) {
   EXPECT_EQ(two.state_of("broken"), "isolated");
 }
 
-TEST(Isolation, WhereTheOthersDrainItIsHandedJobsAllTheSame) {
+TEST(Isolation, IsolatedWorkerGetsJobsWhileTheOthersDrain) {
   Two two;
   two.begun_in(two.broken, seconds{30});
   ASSERT_EQ(two.state_of("broken"), "isolated");
@@ -152,7 +152,7 @@ TEST(Isolation, WhereTheOthersDrainItIsHandedJobsAllTheSame) {
 }
 
 // What began before it was gone still succeeds.
-TEST(Isolation, SomethingThatAllNeedIsolatesNobody) {
+TEST(Isolation, FailureOfASharedDependencyIsolatesNoWorker) {
   Two two;
   Two::mends(two.broken);
   two.healthy.behaviour = [](const wire::HandedJob&, const JobSpec&) {

@@ -35,7 +35,7 @@ void submit_many(TrackerBundle& bundle, int count, const JobSpec& spec) {
   bundle.submit(std::vector<JobSpec>(static_cast<std::size_t>(count), spec));
 }
 
-TEST(KindsOfRun, NoTaskTrackerIsHandedWhatIsPushedToExecutors) {
+TEST(KindsOfRun, PushJobIsNotHandedToATaskTracker) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "open", .threads = 2});
   JobSpec pushed = job_now("pushed");
@@ -51,7 +51,7 @@ TEST(KindsOfRun, NoTaskTrackerIsHandedWhatIsPushedToExecutors) {
   EXPECT_EQ(bundle.shown_reason("default", "pushed"), "no executor of group 'default' is there");
 }
 
-TEST(KindsOfRun, AJobGoesOnlyToAWorkerThatAcceptsItsKind) {
+TEST(KindsOfRun, JobGoesOnlyToAWorkerThatAcceptsItsKind) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "careful", .threads = 8, .allow = {"handler", "http"}});
   bundle.add_worker({.name = "open", .threads = 2});
@@ -65,7 +65,7 @@ TEST(KindsOfRun, AJobGoesOnlyToAWorkerThatAcceptsItsKind) {
   EXPECT_FALSE(bundle.workers()[0]->runs().empty());
 }
 
-TEST(KindsOfRun, AWorkerThatDoesNotSayAcceptsAll) {
+TEST(KindsOfRun, WorkerWithoutAnAllowListAcceptsAllKinds) {
   TrackerBundle bundle;
   bundle.add_worker({.allow = {}});
   bundle.submit({shell_now("a"), job_now("b")});
@@ -73,7 +73,7 @@ TEST(KindsOfRun, AWorkerThatDoesNotSayAcceptsAll) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(KindsOfRun, AJobThatNobodyAcceptsWaitsHoldsUpNobodyAndShowSaysWhy) {
+TEST(KindsOfRun, JobThatNoWorkerAcceptsWaitsWithoutBlockingOthers) {
   TrackerBundle bundle({.tracker = memory_for_few()});
   bundle.add_worker({.allow = {"handler", "something new"}});
   bundle.run_for(seconds{1});
@@ -93,7 +93,7 @@ TEST(KindsOfRun, AJobThatNobodyAcceptsWaitsHoldsUpNobodyAndShowSaysWhy) {
   EXPECT_TRUE(bundle.is_empty()) << "somebody accepts them now";
 }
 
-TEST(KindsOfRun, WhoSubmitsWhatNobodyAcceptsIsWarned) {
+TEST(KindsOfRun, SubmitWarnsIfNoWorkerAcceptsTheJob) {
   TrackerBundle bundle;
   auto& handlers = bundle.add_worker({.name = "handlers", .allow = {"handler"}});
   bundle.run_for(seconds{1});
@@ -108,7 +108,7 @@ TEST(KindsOfRun, WhoSubmitsWhatNobodyAcceptsIsWarned) {
   EXPECT_EQ(bundle.submit(shell_now("d")).warning, "");
 }
 
-TEST(KindsOfRun, ShowSaysWhenNobodyIsThereAtAll) {
+TEST(KindsOfRun, ShowSaysThatNoTaskTrackerIsPresent) {
   TrackerBundle bundle;
   bundle.submit(shell_now("a"));
   EXPECT_THAT(bundle.shown_reason("default", "a"),
@@ -121,7 +121,7 @@ TEST(KindsOfRun, ShowSaysWhenNobodyIsThereAtAll) {
   EXPECT_EQ(bundle.shown_reason("default", "b"), "none");
 }
 
-TEST(KindsOfRun, OccurrencesAreOfTheirDefinitionsKind) {
+TEST(KindsOfRun, FiresKeepTheKindOfTheirDefinition) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "careful", .allow = {"handler"}});
   bundle.run_for(seconds{1});
@@ -139,7 +139,7 @@ TEST(KindsOfRun, OccurrencesAreOfTheirDefinitionsKind) {
   EXPECT_THAT(bundle.workers()[0]->runs(), IsEmpty());
 }
 
-TEST(KindsOfRun, ABusyWorkersJobsDoNotHideThoseOfAnother) {
+TEST(KindsOfRun, BusyWorkersBacklogDoesNotBlockAnotherWorkersJobs) {
   TrackerBundle bundle({.tracker = memory_for_few()});
   runs_take(bundle.add_worker({.name = "handlers", .allow = {"handler"}}), minutes{5});
   runs_take(bundle.add_worker({.name = "lines", .allow = {"shell"}}), milliseconds{10});
@@ -153,7 +153,7 @@ TEST(KindsOfRun, ABusyWorkersJobsDoNotHideThoseOfAnother) {
   EXPECT_THAT(bundle.workers()[0]->runs(), SizeIs(2));
 }
 
-TEST(KindsOfRun, ThoseWhoAcceptTheFewestKindsChooseFirst) {
+TEST(KindsOfRun, WorkersThatAcceptFewestKindsAreServedFirst) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.name = "open", .threads = 1}), minutes{1});
   runs_take(bundle.add_worker({.name = "handlers", .threads = 1, .allow = {"handler"}}),
@@ -191,7 +191,7 @@ TEST(KindsOfRun, OrderIsStrictAmongTheJobsThatAWorkerAccepts) {
   }
 }
 
-TEST(KindsOfRun, AJobThatIsGivenBackRunsWhereItIsAccepted) {
+TEST(KindsOfRun, ReturnedJobRunsOnAnotherWorkerThatAcceptsIt) {
   TrackerBundle bundle;
   auto& careful = bundle.add_worker({.name = "careful"});
   runs_take(careful, minutes{1});

@@ -56,7 +56,7 @@ std::vector<JobId> handed(const carillon::testing::FakeWorker& worker) {
   return ids;
 }
 
-TEST(Order, OfHandOutIsTheTablesWithABacklogFarLargerThanMemory) {
+TEST(Order, HandOutFollowsTableOrderDespiteABacklogBeyondMemory) {
   TrackerBundle bundle({.tracker = small_memory()});
   submit_backlog(bundle, 20);
   const auto expected = sorted_rows(bundle);
@@ -67,7 +67,7 @@ TEST(Order, OfHandOutIsTheTablesWithABacklogFarLargerThanMemory) {
   EXPECT_EQ(handed(worker), expected);
 }
 
-TEST(Order, ABetterJobThatComesInMidDrainStartsNext) {
+TEST(Order, HigherPriorityJobStartsNextDuringADrain) {
   TrackerBundle bundle({.tracker = small_memory()});
   submit_backlog(bundle, 5);
   auto& worker = bundle.add_worker({.threads = 4});
@@ -83,7 +83,7 @@ TEST(Order, ABetterJobThatComesInMidDrainStartsNext) {
   EXPECT_LE(place, static_cast<std::ptrdiff_t>(before) + 4) << "only what was claimed goes before";
 }
 
-TEST(Order, AnUrgentJobThatComesDueOvertakesTheBacklog) {
+TEST(Order, UrgentJobOvertakesTheBacklogWhenDue) {
   TrackerBundle bundle({.tracker = small_memory()});
   submit_backlog(bundle, 3);
   JobSpec urgent = job_at("urgent", bundle.now() + seconds{3});
@@ -108,7 +108,7 @@ TEST(Order, EqualWorkersShareTheLoad) {
   for (const auto* worker : bundle.workers()) EXPECT_GE(worker->runs().size(), 400U);
 }
 
-TEST(Order, GroupsDoNotWaitForEachOther) {
+TEST(Order, BacklogOfOneGroupDoesNotDelayAnotherGroup) {
   TrackerBundle bundle({.tracker = small_memory()});
   submit_backlog(bundle, 3);
   bundle.add_worker({.name = "other", .group = "mail"});
@@ -121,12 +121,12 @@ TEST(Order, GroupsDoNotWaitForEachOther) {
 }
 
 // However slow the way is, and however messages cross.
-TEST(Credit, MessagesThatCrossNeverHandAWorkerMoreThanItAskedFor) {
+TEST(Credit, CrossingMessagesNeverExceedAWorkersCredit) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
     TrackerBundle bundle({.seed = seed});
     bundle.network.latency = [&] { return microseconds{bundle.random.next() % 200'000}; };
-    bundle.lane().work_time = [&] { return microseconds{bundle.random.next() % 30'000}; };
+    bundle.queue().work_time = [&] { return microseconds{bundle.random.next() % 30'000}; };
     for (int i = 0; i < 3; ++i) {
       auto& worker = bundle.add_worker({.name = "w" + std::to_string(i), .threads = 1 + i});
       worker.behaviour = [&](const auto&, const auto&) {
@@ -148,13 +148,13 @@ TEST(Credit, MessagesThatCrossNeverHandAWorkerMoreThanItAskedFor) {
   }
 }
 
-TEST(Credit, AClaimThatOutlivesTheLeaseOfItsWorkerStillCounts) {
+TEST(Credit, ClaimPendingWhenTheLeaseEndsStillUsesCredit) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 1});
   runs_take(worker, minutes{1});
   bundle.run_for(seconds{2});
   bundle.submit(job_now("a"));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{6};
+  bundle.queue().away_until = bundle.clock.steady_now() + seconds{6};
   worker.cut_off(seconds{4});
   bundle.run_for(seconds{10});
   ASSERT_EQ(bundle.stat("workers_lost_total"), 1);
@@ -167,18 +167,18 @@ TEST(Credit, AClaimThatOutlivesTheLeaseOfItsWorkerStillCounts) {
 int questions_of_an_hour(TrackerBundle& bundle) {
   int works = 0;
   int commits = 0;
-  bundle.lane().work_time = [&works] {
+  bundle.queue().work_time = [&works] {
     ++works;
     return std::chrono::microseconds{500};
   };
-  bundle.lane().on_commit = [&commits](const Batch&) { ++commits; };
+  bundle.queue().on_commit = [&commits](const Batch&) { ++commits; };
   bundle.run_for(std::chrono::hours{1});
-  bundle.lane().work_time = [] { return std::chrono::microseconds{500}; };
-  bundle.lane().on_commit = [](const Batch&) {};
+  bundle.queue().work_time = [] { return std::chrono::microseconds{500}; };
+  bundle.queue().on_commit = [](const Batch&) {};
   return works - commits;
 }
 
-TEST(Preloading, AnIdleGroupIsNotPolled) {
+TEST(Preloading, IdleGroupIsNotPolled) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_now("a"));
@@ -187,7 +187,7 @@ TEST(Preloading, AnIdleGroupIsNotPolled) {
   EXPECT_LE(questions_of_an_hour(bundle), 60);
 }
 
-TEST(Preloading, TheStoreIsNotAskedForJobsThatRunForLong) {
+TEST(Preloading, LongRunningJobsCauseNoPolling) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 100}), std::chrono::hours{9});
   for (int i = 0; i < 100; ++i) bundle.submit(job_now("a-" + std::to_string(i)));
@@ -197,7 +197,7 @@ TEST(Preloading, TheStoreIsNotAskedForJobsThatRunForLong) {
   EXPECT_EQ(bundle.tables().executing.size(), 100U);
 }
 
-TEST(Preloading, BeginsWithFewRowsSoThatClaimsDoNotWaitForMany) {
+TEST(Preloading, FirstReadIsSmallSoThatClaimsAreNotDelayed) {
   TrackerBundle bundle;
   for (int message = 0; message < 6; ++message) {
     std::vector<JobSpec> jobs;
@@ -206,7 +206,7 @@ TEST(Preloading, BeginsWithFewRowsSoThatClaimsDoNotWaitForMany) {
   }
   bundle.restart_after(seconds{1});
   std::vector<std::int64_t> limits;
-  bundle.lane().on_read = [&limits](const Read& question) {
+  bundle.queue().on_read = [&limits](const Read& question) {
     if (const auto* ask = std::get_if<ReadUpcoming>(&question)) limits.push_back(ask->limit);
   };
   bundle.add_worker();
@@ -214,7 +214,7 @@ TEST(Preloading, BeginsWithFewRowsSoThatClaimsDoNotWaitForMany) {
   EXPECT_THAT(limits, ElementsAre(64, 256, 1024, 4096, 5000));
 }
 
-TEST(Preloading, WhatIsDueLaterIsReadAFewRowsAtATimeOfOneGroupAfterTheOther) {
+TEST(Preloading, UpcomingRowsAreReadInSmallPortionsGroupByGroup) {
   constexpr int kGroups = 8;
   TrackerBundle bundle;
   for (int group = 0; group < kGroups; ++group) {
@@ -228,11 +228,11 @@ TEST(Preloading, WhatIsDueLaterIsReadAFewRowsAtATimeOfOneGroupAfterTheOther) {
   bundle.restart_after(seconds{1});
   bundle.run_for(seconds{1});
   std::map<GroupId, std::vector<std::int64_t>> limits;
-  bundle.lane().on_read = [&limits](const Read& question) {
+  bundle.queue().on_read = [&limits](const Read& question) {
     if (const auto* ask = std::get_if<ReadUpcoming>(&question))
       limits[ask->group].push_back(ask->limit);
   };
-  bundle.lane().work_time = [] { return milliseconds{5}; };
+  bundle.queue().work_time = [] { return milliseconds{5}; };
   for (int group = 0; group < kGroups; ++group) {
     const wire::Register hello{.session = SessionId{group + 1},
                                .name = "worker",
@@ -255,7 +255,7 @@ TEST(Preloading, WhatIsDueLaterIsReadAFewRowsAtATimeOfOneGroupAfterTheOther) {
   for (const auto& [group, asked] : limits) EXPECT_THAT(asked, ElementsAre(64, 256, 500, 500));
 }
 
-TEST(Preloading, NothingIsPassedOverThatComesDueWhileOneTurnAsksForTheRowsOfManyGroups) {
+TEST(Preloading, RowsThatComeDueBetweenTwoGroupsReadsAreRead) {
   TrackerBundle bundle;
   for (const char* group : {"a", "b"}) {
     JobSpec job = job_at("job", bundle.now() + minutes{5});
@@ -265,13 +265,13 @@ TEST(Preloading, NothingIsPassedOverThatComesDueWhileOneTurnAsksForTheRowsOfMany
   bundle.run_for(seconds{1});
   std::map<GroupId, WallTime> due_by;
   std::map<GroupId, WallTime> upcoming_from;
-  bundle.lane().on_read = [&](const Read& question) {
+  bundle.queue().on_read = [&](const Read& question) {
     if (const auto* ask = std::get_if<ReadDue>(&question)) due_by[ask->group] = ask->now;
     if (const auto* ask = std::get_if<ReadUpcoming>(&question))
       upcoming_from.emplace(ask->group, ask->after_time);
   };
   // The first group's rows are asked for, and time goes on before the second's.
-  bundle.lane().work_time = [&bundle, waits = true]() mutable {
+  bundle.queue().work_time = [&bundle, waits = true]() mutable {
     if (std::exchange(waits, false)) bundle.clock.advance(milliseconds{5});
     return microseconds{500};
   };
@@ -301,7 +301,7 @@ TEST(Preloading, JobsWithLargePayloadsAllRun) {
   EXPECT_THAT(bundle.runs(), SizeIs(40));
 }
 
-TEST(Order, AClaimedJobGoesThoughTheClockIsSetBackMeanwhile) {
+TEST(Order, ClaimedJobStartsThoughTheClockMovedBack) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 2});
   const WallTime due = bundle.now() + seconds{10};
@@ -309,14 +309,14 @@ TEST(Order, AClaimedJobGoesThoughTheClockIsSetBackMeanwhile) {
   bundle.run_to(due - milliseconds{1500});
   bundle.clock.set_wall(bundle.now() - std::chrono::hours{1});  // believed after two seconds
   bundle.run_for(milliseconds{1400});
-  bundle.lane().work_time = [] { return seconds{2}; };
+  bundle.queue().work_time = [] { return seconds{2}; };
   bundle.run_for(seconds{1});
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(0));
   bundle.run_for(seconds{5});
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
 }
 
-TEST(HandOut, QueuesNothingWhereTheSpecsOfWhatExecutesTakeMuchMemory) {
+TEST(HandOut, PrefetchesNothingWhileExecutingSpecsUseTooMuchMemory) {
   TrackerBundle::Options options;
   options.tracker.dispatcher.executing_bytes_max = 20'000;
   TrackerBundle bundle(options);

@@ -21,41 +21,41 @@ WaitingJob job(std::int64_t id, int priority, WallTime trigger) {
   return {.id = JobId{id}, .group = GroupId{1}, .priority = priority, .trigger_time = trigger};
 }
 
-// The table, and a preload that is filled from it as the dispatcher does. The lane does commits and
-// questions in order, and their outcomes arrive in order, each when the test lets it.
+// The table, and a preload that is filled from it as the dispatcher does. The connection does
+// commits and questions in order, and their outcomes arrive in order, each when the test lets it.
 struct PreloadBundle {
   explicit PreloadBundle(std::size_t capacity)
       : preload({.capacity = capacity}, kStart), now(kStart) {}
 
   void add(const WaitingJob& one) {
-    lane.push_back([this, one] {
+    connection.push_back([this, one] {
       table.insert(one);
       answers.push_back([this, one] { preload.offer(one, now); });
     });
   }
   void remove(JobId id) {
     preload.forget(id);
-    lane.push_back([this, id] {
+    connection.push_back([this, id] {
       if (table.find(id) != nullptr) table.erase(id);
       answers.push_back([this, id] { preload.forget(id); });
     });
   }
   void claim(JobId id) {
     claimed.insert(id);
-    lane.push_back([this, id] {
+    connection.push_back([this, id] {
       if (table.find(id) != nullptr) table.erase(id);
     });
   }
   void ask() {
     if (preload.needs_due_refill()) {
-      lane.push_back([this, after = preload.ask_due(), then = now] {
+      connection.push_back([this, after = preload.ask_due(), then = now] {
         answers.push_back(
             [this, jobs = table.due(then, after, limit)]() mutable { load_due(jobs); });
       });
     }
     if (preload.needs_upcoming_refill()) {
       const auto after = preload.ask_upcoming();
-      lane.push_back([this, after] {
+      connection.push_back([this, after] {
         answers.push_back([this, jobs = table.upcoming(after.first, after.second, WallTime::max(),
                                                        limit)]() mutable { load_upcoming(jobs); });
       });
@@ -84,12 +84,12 @@ struct PreloadBundle {
     work.pop_front();
     first();
   }
-  void work() { run_first(lane); }
+  void work() { run_first(connection); }
   void answer() { run_first(answers); }
   void settle() {
     preload.advance(now);
     ask();
-    while (!lane.empty() || !answers.empty()) {
+    while (!connection.empty() || !answers.empty()) {
       work();
       answer();
       preload.advance(now);
@@ -112,11 +112,11 @@ struct PreloadBundle {
   WallTime now;
   std::int64_t limit = 7;
   std::set<JobId> claimed;
-  std::deque<std::function<void()>> lane;
+  std::deque<std::function<void()>> connection;
   std::deque<std::function<void()>> answers;
 };
 
-TEST(Preload, HoldsNothingBeforeTheTableWasRead) {
+TEST(Preload, OffersNothingBeforeTheTableIsRead) {
   PreloadBundle bundle(10);
   bundle.add(job(1, 100, kStart));
   bundle.work();
@@ -127,7 +127,7 @@ TEST(Preload, HoldsNothingBeforeTheTableWasRead) {
   EXPECT_EQ(bundle.preload.best().id, JobId{1});
 }
 
-TEST(Preload, AsksForOneRefillAtATime) {
+TEST(Preload, RequestsOneRefillAtATime) {
   PreloadBundle bundle(10);
   EXPECT_TRUE(bundle.preload.needs_due_refill());
   EXPECT_TRUE(bundle.preload.needs_upcoming_refill());
@@ -141,7 +141,7 @@ TEST(Preload, AsksForOneRefillAtATime) {
   EXPECT_FALSE(bundle.preload.needs_upcoming_refill());
 }
 
-TEST(Preload, TakesByPriorityThenDueTimeThenCreation) {
+TEST(Preload, OrdersByPriorityThenDueTimeThenCreation) {
   PreloadBundle bundle(10);
   bundle.settle();
   bundle.now = kStart + seconds{10};
@@ -158,7 +158,7 @@ TEST(Preload, TakesByPriorityThenDueTimeThenCreation) {
   EXPECT_THAT(order, ::testing::ElementsAre(5, 2, 3, 4, 1));
 }
 
-TEST(Preload, KeepsTheBestPrefixAndReadsTheRestAgain) {
+TEST(Preload, KeepsTheBestPrefixAndReadsTheRestLater) {
   PreloadBundle bundle(10);
   for (int i = 1; i <= 100; ++i) bundle.table.insert(job(i, 100, kStart));
   bundle.settle();
@@ -173,7 +173,7 @@ TEST(Preload, KeepsTheBestPrefixAndReadsTheRestAgain) {
   EXPECT_TRUE(bundle.preload.is_due_complete(bundle.now));
 }
 
-TEST(Preload, ABetterNewcomerEvictsTheWorstAndAWorseOneStaysInTheTable) {
+TEST(Preload, HigherPriorityRowEvictsTheLowestPriorityRow) {
   PreloadBundle bundle(10);
   for (int i = 1; i <= 50; ++i) bundle.table.insert(job(i, 100, kStart));
   bundle.settle();
@@ -185,7 +185,7 @@ TEST(Preload, ABetterNewcomerEvictsTheWorstAndAWorseOneStaysInTheTable) {
   EXPECT_EQ(bundle.take(), JobId{1});
 }
 
-TEST(Preload, ARowThatComesDueWhileTheTableIsAskedIsNotLost) {
+TEST(Preload, RowThatComesDueDuringARefillIsNotLost) {
   PreloadBundle bundle(10);
   bundle.limit = 5;
   for (int i = 10; i < 30; ++i) bundle.table.insert(job(i, 10 * i, kStart));
@@ -203,7 +203,7 @@ TEST(Preload, ARowThatComesDueWhileTheTableIsAskedIsNotLost) {
               ::testing::ElementsAre(14, 15, 16, 17, 1, 18));
 }
 
-TEST(Preload, LargeSpecsTakeTheirShareOfTheMemory) {
+TEST(Preload, BoundsTheMemoryOfLargeSpecs) {
   Preload preload({.capacity = 100, .bytes_max = 10'000}, kStart);
   static_cast<void>(preload.ask_due());
   preload.due_loaded({}, std::nullopt, kStart);
@@ -216,7 +216,7 @@ TEST(Preload, LargeSpecsTakeTheirShareOfTheMemory) {
   EXPECT_EQ(preload.best().id, JobId{1});
 }
 
-TEST(Preload, AForgottenRowIsGoneAndComesBackOnlyByAnOffer) {
+TEST(Preload, ForgottenRowReturnsOnlyWhenOfferedAgain) {
   PreloadBundle bundle(10);
   bundle.settle();
   bundle.add(job(1, 100, kStart));
@@ -231,7 +231,7 @@ TEST(Preload, AForgottenRowIsGoneAndComesBackOnlyByAnOffer) {
   EXPECT_TRUE(bundle.preload.has_due());
 }
 
-TEST(Preload, ARowThatIsOfferedAgainWhenItHasComeDueHasOnePlace) {
+TEST(Preload, RowOfferedAgainWhenDueIsStoredOnce) {
   PreloadBundle bundle(10);
   bundle.settle();
   const WaitingJob row = job(1, 100, kStart + seconds{1});
@@ -243,7 +243,7 @@ TEST(Preload, ARowThatIsOfferedAgainWhenItHasComeDueHasOnePlace) {
   EXPECT_FALSE(bundle.preload.has_due());
 }
 
-TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
+TEST(Preload, ForgetsOnlyTheRowsOfTheGivenDefinition) {
   PreloadBundle bundle(10);
   bundle.settle();
   for (const int id : {1, 2, 3, 4}) {
@@ -266,7 +266,7 @@ TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
   EXPECT_EQ(bundle.preload.soonest(), nullptr);
 }
 
-TEST(Preload, ForgetsTheFiresOfADefinitionAndNotWhatWasTriggered) {
+TEST(Preload, ForgetsADefinitionsFiresButNotItsTriggeredRuns) {
   PreloadBundle bundle(10);
   bundle.settle();
   for (const int id : {1, 2, 3, 4, 5}) {
@@ -285,7 +285,7 @@ TEST(Preload, ForgetsTheFiresOfADefinitionAndNotWhatWasTriggered) {
   EXPECT_EQ(bundle.preload.soonest()->id, JobId{5});
 }
 
-TEST(Preload, OfOneInstantTheBestIsTheSoonest) {
+TEST(Preload, SoonestRowOfOneInstantIsTheBestByPriority) {
   PreloadBundle bundle(10);
   bundle.settle();
   bundle.add(job(1, 300, kStart + seconds{5}));
@@ -300,7 +300,7 @@ TEST(Preload, OfOneInstantTheBestIsTheSoonest) {
   EXPECT_EQ(bundle.preload.soonest(), nullptr);
 }
 
-TEST(Preload, HasNoSoonestOfAnInstantThatIsNotWhollyInMemory) {
+TEST(Preload, HasNoSoonestRowForAPartlyLoadedInstant) {
   PreloadBundle bundle(5);
   bundle.settle();
   bundle.add(job(1, 100, kStart + seconds{5}));
@@ -312,7 +312,7 @@ TEST(Preload, HasNoSoonestOfAnInstantThatIsNotWhollyInMemory) {
   EXPECT_TRUE(bundle.preload.is_due_complete(kStart + seconds{5}));
 }
 
-TEST(Preload, ReadsTheRestOfTheInstantThatIsNextIfThereIsRoom) {
+TEST(Preload, ReadsTheRestOfThePartlyLoadedNextInstant) {
   PreloadBundle bundle(10);
   bundle.add(job(1, 100, kStart + seconds{5}));
   for (int id = 2; id <= 9; ++id) bundle.add(job(id, 100 - id, kStart + seconds{6}));
@@ -388,7 +388,7 @@ void run_at_random(std::uint64_t seed) {
   }
 }
 
-TEST(Preload, ItsBestIsTheBestOfTheTableWhateverHappens) {
+TEST(Preload, BestRowMatchesTheTableUnderRandomOperations) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     run_at_random(seed);

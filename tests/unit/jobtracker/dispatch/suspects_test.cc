@@ -77,7 +77,7 @@ std::vector<int> kill(TrackerBundle& bundle, int workers) {
   return killed;
 }
 
-TEST(Suspects, OnlyTheJobThatKillsItsWorkersIsHeldThoughAQueueIsLostWithIt) {
+TEST(Suspects, OnlyThePoisonJobOfALostQueueIsQuarantined) {
   TrackerBundle bundle;
   add_warm_workers(bundle, 3, 1);
   submit_poison_and(bundle, 300);
@@ -94,7 +94,7 @@ TEST(Suspects, OnlyTheJobThatKillsItsWorkersIsHeldThoughAQueueIsLostWithIt) {
   EXPECT_EQ(bundle.delayed().front().task_id, "poison");
 }
 
-TEST(Suspects, RunOnAllThreadsAtATimeAndNothingIsQueuedBehindThem) {
+TEST(Suspects, FillAllThreadsOfAWorkerWithNothingQueuedBehind) {
   TrackerBundle bundle;
   add_warm_workers(bundle, 2, 4);
   submit_poison_and(bundle, 300);
@@ -114,7 +114,7 @@ TEST(Suspects, RunOnAllThreadsAtATimeAndNothingIsQueuedBehindThem) {
 }
 
 // With `cancel_running` it has the count of the run before, which made way for it.
-TEST(Suspects, AreThoseThatTakeThePlaceOfALostRun) {
+TEST(Suspects, IncludeTheFireThatSupersedesALostRun) {
   TrackerBundle bundle;
   FakeWorker& first = bundle.add_worker({.name = "first", .threads = 1});
   runs_take(first, hours{9});
@@ -146,7 +146,7 @@ std::string task_of_part(std::int32_t part, const std::string& name) {
   }
 }
 
-TEST(Suspects, GetTheirThreadThoughAnotherPartOfTheGroupHasABacklog) {
+TEST(Suspects, GetAThreadThoughAnotherPartitionHasABacklog) {
   TrackerBundle bundle({.start = false});
   ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
   ASSERT_TRUE(

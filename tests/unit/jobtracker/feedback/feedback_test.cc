@@ -77,7 +77,7 @@ std::vector<std::int64_t> ids_of(const Results& results) {
   return all;
 }
 
-TEST(FeedbackOfJobs, IsTakenOnceInTheOrderOfTheEnds) {
+TEST(FeedbackOfJobs, IsDeliveredOnceInOrderOfJobEnds) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4}).behaviour = [](const wire::HandedJob& job, const JobSpec&) {
     if (job.task_id == "slow") return FakeRun{.time = seconds{20}, .message = "at last"};
@@ -114,7 +114,7 @@ TEST(FeedbackOfJobs, IsTakenOnceInTheOrderOfTheEnds) {
   EXPECT_THAT(tasks_of(feedback_of(bundle, 3, {}, false, "OPS")), ElementsAre("another's"));
 }
 
-TEST(FeedbackOfJobs, ComesAsSoonAsAJobEnds) {
+TEST(FeedbackOfJobs, IsDeliveredAsSoonAsAJobEnds) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker();
   runs_take(worker, seconds{3});
@@ -126,7 +126,7 @@ TEST(FeedbackOfJobs, ComesAsSoonAsAJobEnds) {
   EXPECT_THAT(tasks_of(answer_of(bundle, correlation).value_or(Results{})), ElementsAre("a"));
 }
 
-TEST(FeedbackOfJobs, ThatNobodyIsDoneWithHoldsUpNoCompletion) {
+TEST(FeedbackOfJobs, ThatIsNotAcknowledgedBlocksNoCompletion) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(told(job_now("first")));
@@ -138,7 +138,7 @@ TEST(FeedbackOfJobs, ThatNobodyIsDoneWithHoldsUpNoCompletion) {
   EXPECT_THAT(states(bundle.log("second")), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(FeedbackOfJobs, ThatIsRefusedComesAgainLaterAndStarvesNobody) {
+TEST(FeedbackOfJobs, ThatIsRefusedIsRedeliveredLaterWithoutStarvingOthers) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit({told(job_now("a")), told(job_now("b")), told(job_now("other"), "ops")});
@@ -163,7 +163,7 @@ TEST(FeedbackOfJobs, ThatIsRefusedComesAgainLaterAndStarvesNobody) {
   EXPECT_THAT(bundle.tables().feedback, SizeIs(1)) << "that of ops";
 }
 
-TEST(FeedbackOfJobs, IsAskedForOnceThoughTheRequestIsSentAgainEachSecond) {
+TEST(FeedbackOfJobs, IsFetchedOnceThoughTheRequestIsResentEachSecond) {
   for (const bool is_refused : {false, true}) {
     SCOPED_TRACE(is_refused);
     TrackerBundle bundle;
@@ -186,7 +186,7 @@ TEST(FeedbackOfJobs, IsAskedForOnceThoughTheRequestIsSentAgainEachSecond) {
   }
 }
 
-TEST(FeedbackOfJobs, OfWhichSomeIsDoneGoesOnBehindIt) {
+TEST(FeedbackOfJobs, ThatIsPartlyAcknowledgedContinuesWithTheRest) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit({told(job_now("a")), told(job_now("b")), told(job_now("c"))});
@@ -213,7 +213,7 @@ TEST(FeedbackOfJobs, IsHeldByOneListenerUntilItIsSilent) {
   EXPECT_THAT(tasks_of(feedback_of(bundle, 2)), ElementsAre("a", "b"));
 }
 
-TEST(FeedbackOfJobs, OfAListenerThatAcknowledgesAndGoesIsTheNextOnesAtOnce) {
+TEST(FeedbackOfJobs, PassesToTheNextListenerOnceTheFirstLeaves) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit({told(job_now("a")), told(job_now("b"))});
@@ -228,7 +228,7 @@ TEST(FeedbackOfJobs, OfAListenerThatAcknowledgesAndGoesIsTheNextOnesAtOnce) {
   EXPECT_THAT(tasks_of(answer_of(bundle, next).value_or(Results{})), ElementsAre("b"));
 }
 
-TEST(FeedbackOfJobs, IsAnsweredEmptyAfterAWhileAndAtOnceWhenTheListenerEnds) {
+TEST(FeedbackOfJobs, RequestIsAnsweredEmptyAfterAWaitOrListenerEnd) {
   TrackerBundle bundle;
   const WallTime before = bundle.now();
   EXPECT_THAT(feedback_of(bundle, 1), IsEmpty());
@@ -238,7 +238,7 @@ TEST(FeedbackOfJobs, IsAnsweredEmptyAfterAWhileAndAtOnceWhenTheListenerEnds) {
   EXPECT_EQ(answer_of(bundle, open).value_or(Results{{}}).size(), 0U);
 }
 
-TEST(FeedbackOfJobs, TellsOfOneShotJobsThatEndWithoutARun) {
+TEST(FeedbackOfJobs, ReportsOneShotJobsThatEndWithoutARun) {
   TrackerBundle bundle;
   JobSpec expires = told(job_now("expires"));
   expires.start_deadline = seconds{10};
@@ -255,7 +255,7 @@ TEST(FeedbackOfJobs, TellsOfOneShotJobsThatEndWithoutARun) {
   EXPECT_THAT(states, ElementsAre("cancelled", "cancelled", "expired"));
 }
 
-TEST(FeedbackOfJobs, TellsOfEachRunOfADefinitionAndOfNoSkippedFire) {
+TEST(FeedbackOfJobs, ReportsEachRunOfADefinitionButNoSkippedFire) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), seconds{25});
   JobSpec job = told(job_every("a", seconds{10}));
@@ -266,7 +266,7 @@ TEST(FeedbackOfJobs, TellsOfEachRunOfADefinitionAndOfNoSkippedFire) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(FeedbackOfJobs, OfAnUnknownClientGroupNeverStopsACompletion) {
+TEST(FeedbackOfJobs, ForAnUnknownClientGroupBlocksNoCompletion) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(told(job_now("a"), "never-heard-of"));
@@ -276,7 +276,7 @@ TEST(FeedbackOfJobs, OfAnUnknownClientGroupNeverStopsACompletion) {
   EXPECT_THAT(feedback_of(bundle, 1, {}, false, "never-heard-of"), SizeIs(1));
 }
 
-TEST(FeedbackOfJobs, IsThereOnceWhateverIsKilledAroundTheEnd) {
+TEST(FeedbackOfJobs, IsStoredOnceDespiteACrashAroundTheJobsEnd) {
   for (const bool commit_lands : {false, true}) {
     for (int moment = -1000; moment < 3000; moment += 200) {
       SCOPED_TRACE(::testing::Message() << commit_lands << ' ' << moment);
@@ -294,7 +294,7 @@ TEST(FeedbackOfJobs, IsThereOnceWhateverIsKilledAroundTheEnd) {
   }
 }
 
-TEST(FeedbackOfJobs, IsDroppedAfterThirtyDays) {
+TEST(FeedbackOfJobs, IsDroppedAfterTheRetentionTime) {
   EXPECT_EQ(FeedbackConfig{}.retention, hours{24 * 30});
   TrackerBundle bundle({.tracker = {.feedback = {.retention = hours{2}}}});
   bundle.add_worker();
@@ -306,7 +306,7 @@ TEST(FeedbackOfJobs, IsDroppedAfterThirtyDays) {
   EXPECT_THAT(tasks_of(feedback_of(bundle, 1)), ElementsAre("new"));
 }
 
-TEST(FeedbackOfJobs, BeyondItsBoundIsNotKeptAndTheHistorySaysSo) {
+TEST(FeedbackOfJobs, BeyondItsLimitIsDroppedAndNotedInTheHistory) {
   TrackerBundle bundle({.tracker = {.feedback = {.group_max = 2}}});
   bundle.add_worker();
   for (const char* task : {"a", "b", "c"}) {
@@ -357,7 +357,7 @@ struct TwoJobTrackers {
   TrackerBundle other;
 };
 
-TEST(FeedbackOfTwoJobTrackers, IsBoundedWhereTheClientGroupIsAnothers) {
+TEST(FeedbackOfTwoJobTrackers, IsBoundedThoughAnotherJobTrackerOwnsTheClientGroup) {
   TwoJobTrackers two({.group_max = 2});
   for (const char* task : {"a", "b", "c"}) two.other_ends(task);
   EXPECT_THAT(two.owner.tables().feedback, SizeIs(2));
@@ -372,7 +372,7 @@ TEST(FeedbackOfTwoJobTrackers, IsBoundedWhereTheClientGroupIsAnothers) {
   EXPECT_THAT(tasks_of(feedback_of(two.owner, 1)), ElementsAre("d"));
 }
 
-TEST(FeedbackOfTwoJobTrackers, IsBoundedByWhatBothHaveStored) {
+TEST(FeedbackOfTwoJobTrackers, IsBoundedByTheSumOfBothJobTrackers) {
   TwoJobTrackers two({.group_max = 2});
   two.other_ends("a");
   two.owner_ends("b");
@@ -385,7 +385,7 @@ TEST(FeedbackOfTwoJobTrackers, IsBoundedByWhatBothHaveStored) {
   EXPECT_THAT(tasks_of(feedback_of(two.owner, 1)), ElementsAre("a", "b"));
 }
 
-TEST(FeedbackOfTwoJobTrackers, IsDroppedWhenItIsOldWhoeverStoredIt) {
+TEST(FeedbackOfTwoJobTrackers, IsDroppedWhenOldWhicheverJobTrackerStoredIt) {
   TwoJobTrackers two({.retention = hours{2}});
   two.other_ends("old");
   two.owner.run_for(hours{2});
@@ -396,7 +396,7 @@ TEST(FeedbackOfTwoJobTrackers, IsDroppedWhenItIsOldWhoeverStoredIt) {
   EXPECT_THAT(tasks_of(feedback_of(two.owner, 1)), ElementsAre("new"));
 }
 
-TEST(FeedbackOfJobs, IsRefusedToListenersThatAreNone) {
+TEST(FeedbackOfJobs, RequestWithoutAListenerOrClientGroupIsRefused) {
   TrackerBundle bundle;
   for (const auto& wrong : {wire::FetchFeedback{.listener = 1, .limit = 1},
                             wire::FetchFeedback{.client_group = "billing", .limit = 1}}) {

@@ -29,7 +29,7 @@ std::string result_of(const wire::Message& answer) {
   return "no answer";
 }
 
-TEST(Act, KillStopsTheRunsOfADefinitionAndTheNextFireComes) {
+TEST(Act, KillStopsADefinitionsRunsButNotItsNextFire) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), hours{1});
   bundle.submit(job_every("a", minutes{1}));
@@ -42,7 +42,7 @@ TEST(Act, KillStopsTheRunsOfADefinitionAndTheNextFireComes) {
 }
 
 // By a job that waits, and by one that runs.
-TEST(Act, KillAndCancelOfATaskReachTheRunThatItsJobWasReplacedDuring) {
+TEST(Act, KillAndCancelStopTheReplacedJobsRun) {
   for (const Verb verb : {Verb::kKill, Verb::kCancel}) {
     for (const bool waits : {true, false}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(verb) << ' ' << waits);
@@ -66,7 +66,7 @@ TEST(Act, KillAndCancelOfATaskReachTheRunThatItsJobWasReplacedDuring) {
   }
 }
 
-TEST(Act, ARunThatFailsWhileTheCancelOfItsJobIsStoredHasNoRetry) {
+TEST(Act, RunThatFailsDuringItsCancelIsNotRetried) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   worker.behaviour = [](const auto&, const auto&) {
@@ -78,7 +78,7 @@ TEST(Act, ARunThatFailsWhileTheCancelOfItsJobIsStoredHasNoRetry) {
   EXPECT_EQ(result_of(bundle.act(Verb::kTrigger, "a")), "ok");
   ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
   bundle.run_for(seconds{1});
-  bundle.lane().work_time = [] { return seconds{2}; };
+  bundle.connection().work_time = [] { return seconds{2}; };
   bundle.client.act({.verb = Verb::kCancel, .group = "default", .task_id = "a"});
   bundle.run_for(minutes{1});
   auto log = bundle.log("a");
@@ -88,7 +88,7 @@ TEST(Act, ARunThatFailsWhileTheCancelOfItsJobIsStoredHasNoRetry) {
 }
 
 // Near the job tracker's horizon, and beyond it.
-TEST(Act, KillEndsARunThatWaitsToBeTriedAgain) {
+TEST(Act, KillEndsARunThatWaitsForItsRetry) {
   for (const Duration wait : {minutes{5}, minutes{30}}) {
     for (const bool is_named : {true, false}) {
       SCOPED_TRACE(::testing::Message() << wait.count() << ' ' << is_named);
@@ -125,7 +125,7 @@ TEST(Act, KillEndsARunThatWaitsToBeTriedAgain) {
   }
 }
 
-TEST(Act, KillEndsThoseThatWaitBesideThoseThatExecute) {
+TEST(Act, KillEndsWaitingRetriesAsWellAsExecutingRuns) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 5});
   int begun = 0;
@@ -151,7 +151,7 @@ TEST(Act, KillEndsThoseThatWaitBesideThoseThatExecute) {
                           LogState::kCancelled, LogState::kKilled, LogState::kKilled));
 }
 
-TEST(Act, AResentKillEndsNoOtherRun) {
+TEST(Act, ResentKillEndsNoOtherRun) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {
     return FakeRun{.outcome = wire::RunOutcome::kException};
@@ -173,7 +173,7 @@ TEST(Act, AResentKillEndsNoOtherRun) {
   EXPECT_THAT(bundle.runs(), SizeIs(3)) << "the second was tried again";
 }
 
-TEST(Act, AKillThatMeetsASuspensionEndsARunOnce) {
+TEST(Act, ConcurrentKillAndSuspendEndARunOnce) {
   for (const Verb first : {Verb::kKill, Verb::kSuspend}) {
     SCOPED_TRACE(static_cast<int>(first));
     TrackerBundle bundle;
@@ -184,7 +184,7 @@ TEST(Act, AKillThatMeetsASuspensionEndsARunOnce) {
     job.retries = {.max = 1, .base = minutes{2}};
     bundle.submit(job);
     bundle.run_for(seconds{10});
-    bundle.lane().work_time = [] { return milliseconds{50}; };
+    bundle.connection().work_time = [] { return milliseconds{50}; };
     const Verb second = first == Verb::kKill ? Verb::kSuspend : Verb::kKill;
     for (const Verb verb : {first, second})
       bundle.client.act({.verb = verb, .group = "default", .task_id = "a"});

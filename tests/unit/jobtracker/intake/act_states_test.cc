@@ -94,7 +94,7 @@ const InState kStates[] = {
 
 class CancelOf : public ::testing::TestWithParam<InState> {};
 
-TEST_P(CancelOf, AJobInAnyStateIsFinal) {
+TEST_P(CancelOf, JobInAnyStateIsFinal) {
   TrackerBundle bundle;
   GetParam().bring(bundle);
   const std::size_t begun = bundle.runs_of("a").size();
@@ -110,7 +110,7 @@ TEST_P(CancelOf, AJobInAnyStateIsFinal) {
 INSTANTIATE_TEST_SUITE_P(States, CancelOf, ::testing::ValuesIn(kStates),
                          [](const auto& test) { return test.param.name; });
 
-TEST(SuspensionOf, AScheduleHoldsWhateverItsOverlap) {
+TEST(SuspensionOf, ScheduleHoldsForEveryOverlapRule) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne,
                                 Overlap::kCancelRunning, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));

@@ -39,7 +39,7 @@ std::string said(const wire::Message& answer) {
   return "no answer";
 }
 
-TEST(Act, CancelEndsAJobThatWaitsAndFreesItsTaskId) {
+TEST(Act, CancelEndsAWaitingJobAndFreesItsTaskId) {
   TrackerBundle bundle;
   bundle.submit(job_now("a"));
   EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
@@ -50,10 +50,10 @@ TEST(Act, CancelEndsAJobThatWaitsAndFreesItsTaskId) {
   EXPECT_THAT(bundle.runs(), IsEmpty());
 }
 
-TEST(Act, WhatCannotBeLookedUpSoonIsToldToSlowDown) {
+TEST(Act, RequestsBeyondTheLookUpLimitAreSlowedDown) {
   TrackerBundle bundle({.tracker = {.batcher = {.reads_max = 20}}});
   bundle.submit(job_now("a"));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{3};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{3};
   for (int i = 0; i < 20; ++i) {
     bundle.client.act({.verb = Verb::kKill, .group = "default", .task_id = "a"});
   }
@@ -62,14 +62,14 @@ TEST(Act, WhatCannotBeLookedUpSoonIsToldToSlowDown) {
   EXPECT_TRUE(bundle.run_until([&] { return bundle.client.unanswered() == 0; }));
 }
 
-TEST(Act, CancelEndsAJobOfTheDelayedTable) {
+TEST(Act, CancelEndsADelayedJob) {
   TrackerBundle bundle;
   bundle.submit(job_at("a", bundle.now() + hours{2}));
   EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, CancelStopsARunAndVoidsItsRetries) {
+TEST(Act, CancelStopsARunAndItsRetries) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, minutes{5});
@@ -85,7 +85,7 @@ TEST(Act, CancelStopsARunAndVoidsItsRetries) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, CancelOfAJobThatIsClaimedAheadOfItsTimeComesBeforeItsStart) {
+TEST(Act, CancelOfAJobClaimedAheadPreventsItsStart) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
   bundle.add_worker();
   const WallTime at = bundle.now() + seconds{20};
@@ -104,7 +104,7 @@ TEST(Act, CancelOfAJobThatIsClaimedAheadOfItsTimeComesBeforeItsStart) {
   EXPECT_EQ(bundle.workers()[0]->busy(), 0);
 }
 
-TEST(Act, SuspendOfARunThatIsClaimedAheadOfItsTimeEndsItWithoutAnAttempt) {
+TEST(Act, SuspendOfARunClaimedAheadEndsItUnattempted) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
   bundle.add_worker();
   bundle.submit(job_cron("a", "0 * * * * ?"));
@@ -135,7 +135,7 @@ TEST(Act, CancelEndsAJobThatWaitsForItsRetry) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, CancelOfADefinitionVoidsItsRowsAndStopsItsRuns) {
+TEST(Act, CancelOfADefinitionRemovesFiresAndStopsRuns) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, minutes{5});
@@ -152,7 +152,7 @@ TEST(Act, CancelOfADefinitionVoidsItsRowsAndStopsItsRuns) {
   EXPECT_EQ(bundle.submit(job).status, wire::SubmitStatus::kAccepted);
 }
 
-TEST(Act, CancelOfADefinitionNamesTheFireThatDoesNotComeAnyMore) {
+TEST(Act, CancelOfADefinitionRecordsTheNextFireAsCancelled) {
   TrackerBundle bundle;
   JobSpec ahead = job_cron("ahead", "0 * * * * ?");  // Ten minutes of it are generated.
   ahead.overlap = Overlap::kParallel;
@@ -168,7 +168,7 @@ TEST(Act, CancelOfADefinitionNamesTheFireThatDoesNotComeAnyMore) {
   }
 }
 
-TEST(Act, ACancelledRunThatIsLostDoesNotComeBack) {
+TEST(Act, CancelledRunThatIsLostIsNotRequeued) {
   for (const bool is_defined : {false, true}) {
     SCOPED_TRACE(is_defined);
     TrackerBundle bundle;
@@ -191,7 +191,7 @@ TEST(Act, ACancelledRunThatIsLostDoesNotComeBack) {
   }
 }
 
-TEST(Act, ACancelledRunThatFailsByItselfIsNotTriedAgain) {
+TEST(Act, CancelledRunThatFailsIsNotRetried) {
   for (const bool is_defined : {false, true}) {
     SCOPED_TRACE(is_defined);
     TrackerBundle bundle;
@@ -216,7 +216,7 @@ TEST(Act, ACancelledRunThatFailsByItselfIsNotTriedAgain) {
   }
 }
 
-TEST(Act, ACancelThatTheWorkerDidNotHearIsToldAgainWhenItRegisters) {
+TEST(Act, CancelThatAWorkerMissedIsResentWhenItRegisters) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, minutes{5});
@@ -232,7 +232,7 @@ TEST(Act, ACancelThatTheWorkerDidNotHearIsToldAgainWhenItRegisters) {
 }
 
 // Cut off for longer than its lease: its job was taken from it, and is nobody's by then.
-TEST(Act, ACancelReachesARunThatGoesOnWhereItWasGivenUp) {
+TEST(Act, CancelReachesARunThatLostItsLease) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, minutes{5});
@@ -250,7 +250,7 @@ TEST(Act, ACancelReachesARunThatGoesOnWhereItWasGivenUp) {
   EXPECT_EQ(worker.busy(), 0);
 }
 
-TEST(Act, ACancelReachesARunThatWaitsToBeTriedAgainWhereItWasGivenUp) {
+TEST(Act, CancelReachesALostRunThatWaitsForAnotherAttempt) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 3});
   runs_take(worker, minutes{5});
@@ -269,7 +269,7 @@ TEST(Act, ACancelReachesARunThatWaitsToBeTriedAgainWhereItWasGivenUp) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, TheNextFireReachesTheRunBeforeItWhereThatWasGivenUp) {
+TEST(Act, NextFireStopsAPreviousRunThatLostItsLease) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, minutes{5});
@@ -283,7 +283,7 @@ TEST(Act, TheNextFireReachesTheRunBeforeItWhereThatWasGivenUp) {
   EXPECT_EQ(worker.busy(), 1) << "the run before, or one beside it";
 }
 
-TEST(Act, ACancelReachesAnEarlierAttemptThatGoesOnToo) {
+TEST(Act, CancelStopsAnEarlierAttemptThatStillRuns) {
   TrackerBundle bundle;
   auto& first = bundle.add_worker({.name = "first"});
   runs_take(first, minutes{5});
@@ -301,7 +301,7 @@ TEST(Act, ACancelReachesAnEarlierAttemptThatGoesOnToo) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, ASuspendedJobNeverFiresUntilItIsResumed) {
+TEST(Act, SuspendedJobDoesNotFireUntilItIsResumed) {
   TrackerBundle bundle;
   bundle.add_worker();
   const WallTime at = bundle.now() + minutes{2};
@@ -317,7 +317,7 @@ TEST(Act, ASuspendedJobNeverFiresUntilItIsResumed) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, ASuspensionThatMeetsAPromotionWins) {
+TEST(Act, SuspendWinsOverAConcurrentPromotion) {
   TrackerBundle bundle(
       {.tracker = {.recurrence = {.horizon = seconds{20}, .period = seconds{10}}}});
   bundle.add_worker();
@@ -327,7 +327,7 @@ TEST(Act, ASuspensionThatMeetsAPromotionWins) {
     bundle.submit(job_at(name, bundle.now() + seconds{40}));
   }
   // The store is slow, so that reads, suspensions and moves pass each other in every way.
-  bundle.lane().work_time = [&] { return milliseconds{20 + bundle.random.next() % 100}; };
+  bundle.connection().work_time = [&] { return milliseconds{20 + bundle.random.next() % 100}; };
   for (int i = 0; i < 60; ++i) {
     bundle.client.act(
         {.verb = Verb::kSuspend, .group = "default", .task_id = "a" + std::to_string(i)});
@@ -344,7 +344,7 @@ TEST(Act, ASuspensionThatMeetsAPromotionWins) {
   EXPECT_THAT(bundle.waiting(), IsEmpty());
 }
 
-TEST(Act, SuspendVoidsWhatWasGeneratedAndResumeGeneratesItAgain) {
+TEST(Act, SuspendRemovesGeneratedFiresAndResumeGeneratesThemAgain) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -363,7 +363,7 @@ TEST(Act, SuspendVoidsWhatWasGeneratedAndResumeGeneratesItAgain) {
 }
 
 // Every fire ends in one recorded outcome: also those that wait when their job is called off.
-TEST(Act, FiresThatWaitWhenTheirJobIsCalledOffAreRecordedAsOneRow) {
+TEST(Act, SuspendOrCancelRecordsWaitingFiresAsOneRow) {
   for (const Verb verb : {Verb::kSuspend, Verb::kCancel}) {
     for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(verb) << static_cast<int>(overlap));
@@ -398,7 +398,7 @@ TEST(Act, FiresThatWaitWhenTheirJobIsCalledOffAreRecordedAsOneRow) {
   }
 }
 
-TEST(Act, ARunThatWaitsForItsRetryEndsWithARowWhenItsJobIsCalledOff) {
+TEST(Act, SuspendOrCancelRecordsARunWaitingForRetry) {
   for (const Verb verb : {Verb::kSuspend, Verb::kCancel}) {
     TrackerBundle bundle;
     bundle.add_worker().behaviour = [](const auto&, const auto&) {
@@ -420,7 +420,7 @@ TEST(Act, ARunThatWaitsForItsRetryEndsWithARowWhenItsJobIsCalledOff) {
 }
 
 // The end of an attempt, with the retry that it makes, and the act pass each other in every order.
-TEST(Act, ARunThatFailsWhileItsJobIsCalledOffEndsInOneRow) {
+TEST(Act, RunThatFailsDuringSuspendOrCancelEndsOnce) {
   for (const Verb verb : {Verb::kSuspend, Verb::kCancel}) {
     for (int moment = 0; moment < 120; moment += 2) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(verb) << ' ' << moment);
@@ -432,7 +432,7 @@ TEST(Act, ARunThatFailsWhileItsJobIsCalledOffEndsInOneRow) {
       job.retries = {.max = 3, .base = minutes{10}};
       job.schedule.first = bundle.now() + seconds{10};
       bundle.submit(job);
-      bundle.lane().work_time = [] { return milliseconds{20}; };
+      bundle.connection().work_time = [] { return milliseconds{20}; };
       bundle.run_to(*job.schedule.first + milliseconds{moment});
       EXPECT_EQ(said(bundle.act(verb, "a")), "ok");
       for (FakeWorker* worker : bundle.workers()) worker->die();
@@ -449,7 +449,7 @@ TEST(Act, ARunThatFailsWhileItsJobIsCalledOffEndsInOneRow) {
   }
 }
 
-TEST(Act, ACancelThatIsAcknowledgedWhileTheRunFailsLeavesNoRetry) {
+TEST(Act, CancelAcknowledgedWhileTheRunFailsLeavesNoRetry) {
   int cancelled = 0;
   for (int moment = 0; moment < 120; moment += 2) {
     SCOPED_TRACE(moment);
@@ -460,7 +460,7 @@ TEST(Act, ACancelThatIsAcknowledgedWhileTheRunFailsLeavesNoRetry) {
     JobSpec job = job_at("a", bundle.now() + seconds{10});
     job.retries = {.max = 3, .base = seconds{1}};
     bundle.submit(job);
-    bundle.lane().work_time = [] { return milliseconds{20}; };
+    bundle.connection().work_time = [] { return milliseconds{20}; };
     bundle.run_to(job.schedule.at + milliseconds{moment});
     const bool is_done = said(bundle.act(Verb::kCancel, "a")) == "ok";
     cancelled += is_done ? 1 : 0;
@@ -474,7 +474,7 @@ TEST(Act, ACancelThatIsAcknowledgedWhileTheRunFailsLeavesNoRetry) {
   EXPECT_GT(cancelled, 30);
 }
 
-TEST(Act, ASuspendedJobWithNothingDueLeavesNoRow) {
+TEST(Act, SuspendWithNothingDueAddsNoHistoryRow) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_cron("a", "0 0 * * * ?"));
@@ -484,7 +484,7 @@ TEST(Act, ASuspendedJobWithNothingDueLeavesNoRow) {
   EXPECT_THAT(bundle.log("a"), SizeIs(1));
 }
 
-TEST(Act, ASuspendedDefinitionDoesNotFireAndGoesOnFromItsGrid) {
+TEST(Act, SuspendedDefinitionDoesNotFireAndResumesOnItsGrid) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_every("a", minutes{1}));
@@ -500,7 +500,7 @@ TEST(Act, ASuspendedDefinitionDoesNotFireAndGoesOnFromItsGrid) {
   EXPECT_EQ((bundle.runs()[2].trigger_time - second) % minutes{1}, Duration{});
 }
 
-TEST(Act, ASuspensionBeforeSendingStillWins) {
+TEST(Act, SuspendPreventsTheStartOfAFireClaimedAhead) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
   bundle.add_worker();
   bundle.submit(job_cron("a", "0 * * * * ?"));
@@ -514,7 +514,7 @@ TEST(Act, ASuspensionBeforeSendingStillWins) {
   EXPECT_THAT(bundle.runs(), SizeIs(2));
 }
 
-TEST(Act, SuspendOfAJobThatIsClaimedAheadOfItsTimeKeepsItFromStarting) {
+TEST(Act, SuspendPreventsAOneShotJobClaimedAheadFromStarting) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
   bundle.add_worker({.threads = 2});
   const WallTime at = bundle.now() + seconds{20};
@@ -541,7 +541,7 @@ TEST(Act, SuspendOfAJobThatIsClaimedAheadOfItsTimeKeepsItFromStarting) {
 }
 
 // Whether it is just being claimed, held or sent.
-TEST(Act, ASuspendedOneShotJobDoesNotRunAndARefusedOneRunsOnce) {
+TEST(Act, OneShotJobRunsOnlyIfItsSuspendIsRefused) {
   int suspended = 0;
   for (int moment = -120; moment < 60; moment += 3) {
     SCOPED_TRACE(moment);
@@ -549,7 +549,7 @@ TEST(Act, ASuspendedOneShotJobDoesNotRunAndARefusedOneRunsOnce) {
     bundle.add_worker().behaviour = [](const auto&, const auto&) {
       return FakeRun{.time = seconds{1}};
     };
-    bundle.lane().work_time = [] { return milliseconds{10}; };
+    bundle.connection().work_time = [] { return milliseconds{10}; };
     const WallTime at = bundle.now() + seconds{10};
     bundle.submit(job_at("a", at));
     bundle.run_to(at + milliseconds{moment});
@@ -564,7 +564,7 @@ TEST(Act, ASuspendedOneShotJobDoesNotRunAndARefusedOneRunsOnce) {
   EXPECT_GT(suspended, 20);
 }
 
-TEST(Act, AResentSuspensionOfAJobThatIsHeldAgainLeavesItToRun) {
+TEST(Act, ResentSuspendDoesNotHoldAResumedJob) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
   bundle.add_worker();
   const WallTime at = bundle.now() + seconds{20};
@@ -582,7 +582,7 @@ TEST(Act, AResentSuspensionOfAJobThatIsHeldAgainLeavesItToRun) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, ADefinitionSuspendedWhileItsRetryIsPendingGoesOnAfterItWasResumed) {
+TEST(Act, DefinitionSuspendedDuringAPendingRetryFiresAfterResume) {
   TrackerBundle bundle;
   bool fails = true;
   bundle.add_worker().behaviour = [&](const auto&, const auto&) {
@@ -601,7 +601,7 @@ TEST(Act, ADefinitionSuspendedWhileItsRetryIsPendingGoesOnAfterItWasResumed) {
   EXPECT_THAT(bundle.runs(), SizeIs(6));
 }
 
-TEST(Act, ADefinitionResumedWhileATriggeredRunGoesOnKeepsItsGrid) {
+TEST(Act, DefinitionResumedDuringATriggeredRunKeepsItsGrid) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), seconds{30});
   bundle.submit(job_cron("a", "0 */5 * * * ?"));
@@ -614,7 +614,7 @@ TEST(Act, ADefinitionResumedWhileATriggeredRunGoesOnKeepsItsGrid) {
   EXPECT_THAT(bundle.runs(), SizeIs(3));
 }
 
-TEST(Act, ARunTriggeredWhileItsJobIsSuspendedGoesOnThoughItIsResumed) {
+TEST(Act, RunTriggeredDuringASuspensionStillRetriesAfterResume) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const wire::HandedJob& job, const JobSpec&) {
     return FakeRun{.outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
@@ -631,7 +631,7 @@ TEST(Act, ARunTriggeredWhileItsJobIsSuspendedGoesOnThoughItIsResumed) {
   EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kFailed, LogState::kSucceeded));
 }
 
-TEST(Act, ARunTriggeredAsItsJobIsRemovedDoesNotStay) {
+TEST(Act, RunTriggeredWhileItsJobIsRemovedLeavesNoRow) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_cron("a", "0 0 * * * ?"));
@@ -643,7 +643,7 @@ TEST(Act, ARunTriggeredAsItsJobIsRemovedDoesNotStay) {
   EXPECT_TRUE(bundle.is_empty()) << bundle.story("a");
 }
 
-TEST(Act, TriggerRunsAheadOfEverythingAndLeavesTheNextFireWhereItIs) {
+TEST(Act, TriggerRunsBeforeAllJobsAndKeepsTheNextFire) {
   TrackerBundle bundle;
   const WallTime next = std::chrono::floor<hours>(bundle.now()) + hours{1};
   bundle.submit(job_cron("a", "0 0 * * * ?"));
@@ -661,7 +661,7 @@ TEST(Act, TriggerRunsAheadOfEverythingAndLeavesTheNextFireWhereItIs) {
   EXPECT_EQ(bundle.runs_of("a").back().trigger_time, next);
 }
 
-TEST(Act, ATriggeredRetryKeepsItsTriggerTime) {
+TEST(Act, TriggeredRetryKeepsItsTriggerTime) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const wire::HandedJob& job, const JobSpec&) {
     return FakeRun{.outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
@@ -706,7 +706,7 @@ TEST(Act, TriggerObeysOverlapUnlessForced) {
   EXPECT_EQ(worker.busy(), 2);
 }
 
-TEST(Act, ATriggeredRunOutlivesTheLastRunOfItsSchedule) {
+TEST(Act, TriggeredRunOutlivesTheLastFireOfItsSchedule) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 1});
   runs_take(worker, seconds{20});
@@ -729,7 +729,7 @@ JobSpec job_spec_with_id(const std::string& task_id) {
   return job;
 }
 
-TEST(Act, TriggerRunsAOneShotJobAtOnceWithItsOwnPayloadOrAnother) {
+TEST(Act, TriggerRunsOneShotJobsAtOnceWithOptionalPayload) {
   TrackerBundle bundle;
   std::vector<std::string> payloads;
   bundle.add_worker().behaviour = [&](const auto&, const JobSpec& spec) {
@@ -750,7 +750,7 @@ TEST(Act, TriggerRunsAOneShotJobAtOnceWithItsOwnPayloadOrAnother) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, TriggerGivesAJobForWhichATaskIdWasMadeAnotherPayloadToo) {
+TEST(Act, TriggerAcceptsAPayloadDespiteAGeneratedTaskId) {
   for (const ScheduleKind kind : {ScheduleKind::kManual, ScheduleKind::kAt}) {
     SCOPED_TRACE(static_cast<int>(kind));
     TrackerBundle bundle;
@@ -765,7 +765,7 @@ TEST(Act, TriggerGivesAJobForWhichATaskIdWasMadeAnotherPayloadToo) {
   }
 }
 
-TEST(Act, TriggerRefusesAPayloadThatTheJobHasNoPlaceFor) {
+TEST(Act, TriggerRefusesAPayloadThatTheJobCannotUse) {
   for (const ScheduleKind kind : {ScheduleKind::kManual, ScheduleKind::kAt}) {
     SCOPED_TRACE(static_cast<int>(kind));
     TrackerBundle bundle;
@@ -781,12 +781,12 @@ TEST(Act, TriggerRefusesAPayloadThatTheJobHasNoPlaceFor) {
 }
 
 // Its row is read, claimed and changed in every order.
-TEST(Act, ATriggerThatMeetsAClaimIsRefusedOrRunsOnceWithItsPayload) {
+TEST(Act, TriggerDuringAClaimIsRefusedOrUsesItsPayload) {
   int triggered = 0;
   for (int moment = 0; moment < 120; moment += 3) {
     SCOPED_TRACE(moment);
     TrackerBundle bundle;
-    bundle.lane().work_time = [] { return milliseconds{20}; };
+    bundle.connection().work_time = [] { return milliseconds{20}; };
     JobSpec job = job_now("a");
     job.payload = "own";
     bundle.submit(job);
@@ -809,7 +809,7 @@ TEST(Act, ATriggerThatMeetsAClaimIsRefusedOrRunsOnceWithItsPayload) {
   EXPECT_GT(triggered, 10);
 }
 
-TEST(Act, WhatCannotBeDoneIsRefusedByName) {
+TEST(Act, ImpossibleRequestsAreRefusedWithTheReason) {
   TrackerBundle bundle;
   EXPECT_THAT(said(bundle.act(Verb::kCancel, "x")), HasSubstr("no group 'default'"));
   runs_take(bundle.add_worker(), minutes{10});
@@ -831,11 +831,11 @@ TEST(Act, WhatCannotBeDoneIsRefusedByName) {
               HasSubstr("a run of task 'grid'"));
 }
 
-TEST(Act, ManyActsAtOnceOnOneDefinitionAreAllAnswered) {
+TEST(Act, ConcurrentActsOnOneDefinitionAreAllAnswered) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_fixed_delay("a", seconds{1}));
-  bundle.lane().work_time = [] { return milliseconds{50}; };
+  bundle.connection().work_time = [] { return milliseconds{50}; };
   for (int i = 0; i < 5; ++i) {
     for (const Verb verb : {Verb::kSuspend, Verb::kResume, Verb::kTrigger}) {
       bundle.client.act({.verb = verb, .group = "default", .task_id = "a"});
@@ -849,11 +849,11 @@ TEST(Act, ManyActsAtOnceOnOneDefinitionAreAllAnswered) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Act, WhatNamesAGroupThatHasToBeLookedUpIsToldToSlowDown) {
+TEST(Act, RequestsBeyondTheGroupLookUpLimitAreSlowedDown) {
   Partitions wanted = all_partitions();
   wanted.reset(0);
   TrackerBundle bundle({.tracker = {.batcher = {.reads_max = 20}}, .wanted = wanted});
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{20};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{20};
   for (int i = 0; i < 400; ++i) {
     wire::Act act{
         .verb = wire::Verb::kTrigger, .group = "nope" + std::to_string(i), .task_id = "a"};
@@ -872,10 +872,10 @@ TEST(Act, WhatNamesAGroupThatHasToBeLookedUpIsToldToSlowDown) {
       << " bytes are counted, of 400 MiB that are held";
 }
 
-TEST(Act, WhatWaitsForAChangeOfItsJobIsToldToSlowDown) {
+TEST(Act, RequestsBehindPendingChangesOfTheirJobAreSlowedDown) {
   TrackerBundle bundle({.tracker = {.batcher = {.pending_bytes_max = 20 * 1024 * 1024}}});
   bundle.submit(job_cron("a", "0 0 * * * ?"));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{20};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{20};
   for (int i = 0; i < 400; ++i) {
     wire::Act act{.verb = i % 2 == 0 ? wire::Verb::kSuspend : wire::Verb::kResume,
                   .group = "default",

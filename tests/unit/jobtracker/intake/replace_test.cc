@@ -61,7 +61,7 @@ std::vector<JobSpec> replacements(const TrackerBundle& bundle) {
   return jobs;
 }
 
-TEST(Replace, WhatTakesTheTaskIdOfASuspendedJobIsSuspended) {
+TEST(Replace, ReplacementOfASuspendedJobIsSuspended) {
   for (const bool is_definition : {true, false}) {
     const std::size_t count = replacements(TrackerBundle{}).size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -74,7 +74,7 @@ TEST(Replace, WhatTakesTheTaskIdOfASuspendedJobIsSuspended) {
       bundle.run_for(seconds{2});
       const auto answer = bundle.submit(replacements(bundle)[i]);
       EXPECT_EQ(answer.status, wire::SubmitStatus::kAccepted);
-      EXPECT_THAT(answer.warning, HasSubstr("is suspended, as the job that it replaces"));
+      EXPECT_THAT(answer.warning, HasSubstr("is suspended, like the job that it replaces"));
       EXPECT_EQ(state_of(bundle, "a"), "suspended");
       bundle.run_for(minutes{20});
       bundle.restart_after(seconds{10});
@@ -89,7 +89,7 @@ TEST(Replace, WhatTakesTheTaskIdOfASuspendedJobIsSuspended) {
 }
 
 // Both have looked at the job before either is stored.
-TEST(Replace, ASuspensionOrResumptionAtTheSameTimeIsNotLost) {
+TEST(Replace, ConcurrentSuspendOrResumeIsNotLost) {
   for (const bool is_suspended : {true, false}) {
     SCOPED_TRACE(is_suspended);
     TrackerBundle bundle;
@@ -100,7 +100,7 @@ TEST(Replace, ASuspensionOrResumptionAtTheSameTimeIsNotLost) {
     if (!is_suspended) {
       ASSERT_TRUE(is_done(bundle.act(wire::Verb::kSuspend, "a")));
     }
-    bundle.lane().work_time = [] { return std::chrono::milliseconds{10}; };
+    bundle.connection().work_time = [] { return std::chrono::milliseconds{10}; };
     const auto acted = bundle.client.act({.verb = act, .group = "default", .task_id = "a"});
     const auto submitted = bundle.client.submit({replacing(job)});
     bundle.run_for(seconds{1});
@@ -116,7 +116,7 @@ TEST(Replace, ASuspensionOrResumptionAtTheSameTimeIsNotLost) {
   }
 }
 
-TEST(Replace, ASuspendedJobMayBeReplacedTwiceAndByOneWithoutASchedule) {
+TEST(Replace, SuspendedJobMayBeReplacedRepeatedlyAndWithoutASchedule) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_every("a", seconds{1}));
@@ -132,7 +132,7 @@ TEST(Replace, ASuspendedJobMayBeReplacedTwiceAndByOneWithoutASchedule) {
   EXPECT_EQ(state_of(bundle, "a"), "active");
 }
 
-TEST(Replace, ACountBeginsWithTheReplacementThatIsResumed) {
+TEST(Replace, CountOfASuspendedReplacementStartsWhenItIsResumed) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_every("a", minutes{1}));
@@ -149,7 +149,7 @@ TEST(Replace, ACountBeginsWithTheReplacementThatIsResumed) {
 }
 
 // What killed three workers may kill the next one, whoever submits it again.
-TEST(Replace, WhatTakesTheTaskIdOfAJobInQuarantineIsInQuarantine) {
+TEST(Replace, ReplacementOfAQuarantinedJobIsQuarantined) {
   for (const bool is_definition : {true, false}) {
     SCOPED_TRACE(is_definition);
     TrackerBundle bundle;
@@ -165,7 +165,7 @@ TEST(Replace, WhatTakesTheTaskIdOfAJobInQuarantineIsInQuarantine) {
     bundle.add_worker();
     const auto answer =
         bundle.submit(replacing(is_definition ? job_every("a", seconds{10}) : job_now("a")));
-    EXPECT_THAT(answer.warning, HasSubstr("is in quarantine, as the job that it replaces"));
+    EXPECT_THAT(answer.warning, HasSubstr("is in quarantine, like the job that it replaces"));
     EXPECT_EQ(state_of(bundle, "a"), "quarantined");
     bundle.run_for(minutes{20});
     EXPECT_THAT(bundle.runs_of("a"), SizeIs(3)) << bundle.story("a");
@@ -177,7 +177,7 @@ TEST(Replace, WhatTakesTheTaskIdOfAJobInQuarantineIsInQuarantine) {
 
 // ---- a run of the job before goes on ----
 
-TEST(Replace, ATriggeredRunWaitsForTheRunOfTheJobBeforeAsForOneOfItsOwn) {
+TEST(Replace, TriggeredRunQueuesBehindTheReplacedJobsRun) {
   for (const Overlap overlap : {Overlap::kQueue, Overlap::kQueueOne}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -198,7 +198,7 @@ TEST(Replace, ATriggeredRunWaitsForTheRunOfTheJobBeforeAsForOneOfItsOwn) {
   }
 }
 
-TEST(Replace, WhileARunOfTheJobBeforeGoesOnFiresAreSkippedAndATriggerIsRefused) {
+TEST(Replace, ReplacedJobsRunSkipsNewFiresAndRefusesATrigger) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, seconds{25});
@@ -218,7 +218,7 @@ TEST(Replace, WhileARunOfTheJobBeforeGoesOnFiresAreSkippedAndATriggerIsRefused) 
   EXPECT_EQ(worker.busy_max(), 1);
 }
 
-TEST(Replace, ARunOfTheJobBeforeIsStoppedByWhatStopsOneOfItsOwn) {
+TEST(Replace, KillAndTriggerStopTheReplacedJobsRun) {
   for (const bool is_killed : {true, false}) {
     SCOPED_TRACE(is_killed);
     TrackerBundle bundle;
@@ -238,7 +238,7 @@ TEST(Replace, ARunOfTheJobBeforeIsStoppedByWhatStopsOneOfItsOwn) {
   }
 }
 
-TEST(Replace, ARunOfTheJobBeforeGoesOnWhateverBecomesOfTheJobTracker) {
+TEST(Replace, ReplacedJobsRunSurvivesARestartOfTheJobTracker) {
   for (const bool dies : {true, false}) {
     SCOPED_TRACE(dies);
     TrackerBundle bundle;
@@ -257,7 +257,7 @@ TEST(Replace, ARunOfTheJobBeforeGoesOnWhateverBecomesOfTheJobTracker) {
   }
 }
 
-TEST(Replace, ACancelStopsARunOfTheJobBeforeToo) {
+TEST(Replace, CancelStopsTheReplacedJobsRun) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, hours{1});
@@ -272,7 +272,7 @@ TEST(Replace, ACancelStopsARunOfTheJobBeforeToo) {
 }
 
 // Also when the cancel was told to nobody: its job tracker died with it.
-TEST(Replace, ACancelIsFinalForRunsOverARestart) {
+TEST(Replace, CancelStopsRunsThoughTheJobTrackerCrashesAfterIt) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, hours{1});
@@ -288,7 +288,7 @@ TEST(Replace, ACancelIsFinalForRunsOverARestart) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Replace, ARunWhoseJobIsGoneIsFoundByItsTaskId) {
+TEST(Replace, TaskIdFindsARunOfARemovedJob) {
   for (const wire::Verb verb : {wire::Verb::kCancel, wire::Verb::kKill}) {
     SCOPED_TRACE(static_cast<int>(verb));
     TrackerBundle bundle;
@@ -310,7 +310,7 @@ TEST(Replace, ARunWhoseJobIsGoneIsFoundByItsTaskId) {
   }
 }
 
-TEST(Replace, WhatARunOfTheJobBeforeSetsOffAndWhomItTellsIsKnownToItsEnd) {
+TEST(Replace, ReplacedJobsRunKeepsItsChildJobsAndFeedbackSettings) {
   for (const bool restarts : {false, true}) {
     SCOPED_TRACE(restarts);
     TrackerBundle bundle;
@@ -331,7 +331,7 @@ TEST(Replace, WhatARunOfTheJobBeforeSetsOffAndWhomItTellsIsKnownToItsEnd) {
   }
 }
 
-TEST(Replace, ARunKeepsItsOwnFeedbackSettingsOverTwoReplacements) {
+TEST(Replace, RunKeepsItsFeedbackSettingsOverTwoReplacements) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, minutes{1});
@@ -349,7 +349,7 @@ TEST(Replace, ARunKeepsItsOwnFeedbackSettingsOverTwoReplacements) {
   EXPECT_THAT(bundle.tables().feedback, IsEmpty()) << bundle.story("a");
 }
 
-TEST(Replace, WhatMayRunBesideItselfRunsBesideTheJobBefore) {
+TEST(Replace, ParallelReplacementRunsBesideTheReplacedJobsRun) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, minutes{1});
@@ -382,9 +382,9 @@ void replaces_before_a_fire(Overlap overlap, Duration before, Duration commit) {
   bundle.run_to(fire - before);
   job.payload = "new";
   job.schedule.first = fire;
-  bundle.lane().work_time = [commit] { return commit; };
+  bundle.connection().work_time = [commit] { return commit; };
   EXPECT_EQ(bundle.submit(replacing(job)).status, wire::SubmitStatus::kAccepted);
-  bundle.lane().work_time = [] { return milliseconds{1}; };
+  bundle.connection().work_time = [] { return milliseconds{1}; };
   bundle.run_to(fire + seconds{15});
   // It is looked up first: where that takes long, the fire has come by then.
   const bool has_come = 2 * commit >= before;
@@ -394,7 +394,7 @@ void replaces_before_a_fire(Overlap overlap, Duration before, Duration commit) {
       << bundle.story("a");
 }
 
-TEST(Replace, AFireThatHasNotComeIsThatOfTheNewJobAndRunsOnce) {
+TEST(Replace, PendingFireRunsOnceAsTheNewJob) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne,
                                 Overlap::kCancelRunning, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
@@ -406,7 +406,7 @@ TEST(Replace, AFireThatHasNotComeIsThatOfTheNewJobAndRunsOnce) {
   }
 }
 
-TEST(Replace, WhatHasWaitedRunsWhenTheRunOfTheJobBeforeIsLost) {
+TEST(Replace, QueuedTriggerRunsWhenTheReplacedJobsRunIsLost) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker();
   runs_take(worker, hours{1});

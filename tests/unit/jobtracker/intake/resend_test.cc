@@ -28,7 +28,7 @@ const wire::Submitted& submitted(const TrackerBundle& bundle, std::int64_t seque
   return std::get<wire::Submitted>(*bundle.client.answer_to(sequence));
 }
 
-TEST(Resend, OfASubmissionGetsTheFirstAnswerAlsoAfterTheJobsEnd) {
+TEST(Resend, SubmissionGetsTheFirstAnswerEvenAfterTheJobEnded) {
   TrackerBundle bundle;
   bundle.add_worker();
   const auto sequence = bundle.client.submit({job_now("a"), job_now("a"), job_now("")});
@@ -49,7 +49,7 @@ TEST(Resend, OfASubmissionGetsTheFirstAnswerAlsoAfterTheJobsEnd) {
   EXPECT_THAT(bundle.runs(), SizeIs(2));
 }
 
-TEST(Resend, OfAJobThatIsInvalidByNowGetsTheFirstAnswer) {
+TEST(Resend, SubmissionThatWouldBeInvalidTodayGetsTheFirstAnswer) {
   TrackerBundle bundle;
   const auto sequence = bundle.client.submit({job_cron("a", "30 0 8 21 11 ? 2026")});
   bundle.run_for(seconds{1});
@@ -62,7 +62,7 @@ TEST(Resend, OfAJobThatIsInvalidByNowGetsTheFirstAnswer) {
   EXPECT_EQ(submitted(bundle, sequence).answers[0].job_id, first);
 }
 
-TEST(Submit, SaysThatAJobThatIsExecutingIsNeverReplaced) {
+TEST(Submit, RefusalSaysThatAnExecutingJobIsNeverReplaced) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {
     return FakeRun{.time = minutes{5}};
@@ -77,7 +77,7 @@ TEST(Submit, SaysThatAJobThatIsExecutingIsNeverReplaced) {
             "cannot be replaced; cancel it or wait)");
 }
 
-TEST(Resend, OfASubmissionThatReplacesDoesNotRemoveItsOwnJob) {
+TEST(Resend, ReplacingSubmissionDoesNotRemoveItsOwnJob) {
   TrackerBundle bundle;
   for (JobSpec job :
        {job_at("a", bundle.now() + minutes{5}), job_every("b", hours{1}), job_manual("c")}) {
@@ -94,7 +94,7 @@ TEST(Resend, OfASubmissionThatReplacesDoesNotRemoveItsOwnJob) {
   EXPECT_THAT(bundle.tables().keys, SizeIs(3)) << "what was accepted is there";
 }
 
-TEST(Resend, OfAnActGetsTheFirstAnswer) {
+TEST(Resend, ActGetsTheFirstAnswer) {
   for (const Verb verb : {Verb::kCancel, Verb::kSuspend, Verb::kTrigger, Verb::kKill}) {
     SCOPED_TRACE(static_cast<int>(verb));
     TrackerBundle bundle;
@@ -119,7 +119,7 @@ TEST(Resend, OfAnActGetsTheFirstAnswer) {
   }
 }
 
-TEST(Resend, OfATriggerLeavesTheJobInLine) {
+TEST(Resend, TriggerRunsTheJobOnlyOnce) {
   TrackerBundle bundle;
   bundle.submit(job_at("a", bundle.now() + minutes{5}));
   const auto sequence =
@@ -132,7 +132,7 @@ TEST(Resend, OfATriggerLeavesTheJobInLine) {
   EXPECT_THAT(bundle.runs(), SizeIs(1));
 }
 
-TEST(Resend, OfARefusalIsRefusedAgain) {
+TEST(Resend, RefusedActIsRefusedAgain) {
   TrackerBundle bundle;
   bundle.submit(job_manual("a"));
   const auto sequence =
@@ -149,7 +149,7 @@ TEST(Resend, OfARefusalIsRefusedAgain) {
 // without its COMMIT landing; the client asks again.
 class KilledMeanwhile : public ::testing::TestWithParam<int> {};
 
-TEST_P(KilledMeanwhile, ASubmissionIsStoredOnceAndAnswered) {
+TEST_P(KillDuringReplace, SubmissionIsStoredOnceAndAnswered) {
   for (const bool commit_lands : {false, true}) {
     SCOPED_TRACE(commit_lands);
     TrackerBundle bundle;
@@ -171,7 +171,7 @@ TEST_P(KilledMeanwhile, ASubmissionIsStoredOnceAndAnswered) {
   }
 }
 
-TEST_P(KilledMeanwhile, ATriggerRunsOnce) {
+TEST_P(KillDuringReplace, TriggerRunsOnce) {
   for (const bool commit_lands : {false, true}) {
     SCOPED_TRACE(commit_lands);
     TrackerBundle bundle;
@@ -188,7 +188,7 @@ TEST_P(KilledMeanwhile, ATriggerRunsOnce) {
   }
 }
 
-TEST_P(KilledMeanwhile, ARunIsDoneOnceAndItsResultIsKept) {
+TEST_P(KillDuringReplace, JobRunsOnceAndItsResultIsKept) {
   for (const bool commit_lands : {false, true}) {
     SCOPED_TRACE(commit_lands);
     TrackerBundle bundle;
@@ -209,10 +209,10 @@ TEST_P(KilledMeanwhile, ARunIsDoneOnceAndItsResultIsKept) {
 
 INSTANTIATE_TEST_SUITE_P(AtManyMoments, KilledMeanwhile, ::testing::Range(0, 24));
 
-TEST(Resend, ThatCrossesItsOwnCommitIsAnsweredOnceItIsOnDisk) {
+TEST(Resend, RequestResentDuringItsCommitIsAnsweredOnceStored) {
   TrackerBundle bundle;
   bundle.submit(job_manual("a"));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{5};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{5};
   const auto suspend =
       bundle.client.act({.verb = Verb::kSuspend, .group = "default", .task_id = "a"});
   const auto submit = bundle.client.submit({job_now("b")});

@@ -60,7 +60,7 @@ std::vector<Ending> endings() {
           {"a job is replaced", job_now("a"), replace}};
 }
 
-TEST(RunStops, ReachARunThatWasLostWhateverEndsItsJob) {
+TEST(RunStops, ReachALostRunHoweverItsJobEnds) {
   for (const auto& [name, job, end] : endings()) {
     SCOPED_TRACE(name);
     TrackerBundle bundle;
@@ -75,7 +75,7 @@ TEST(RunStops, ReachARunThatWasLostWhateverEndsItsJob) {
   }
 }
 
-TEST(RunStops, ReachARunThatWasLostAndMakesWayForWhatIsTriggered) {
+TEST(RunStops, ReachALostRunThatATriggeredRunSupersedes) {
   TrackerBundle bundle;
   JobSpec job = carillon::testing::job_fixed_delay("a", hours{1});
   job.overlap = Overlap::kCancelRunning;
@@ -89,7 +89,7 @@ TEST(RunStops, ReachARunThatWasLostAndMakesWayForWhatIsTriggered) {
   EXPECT_EQ(worker.busy(), 0) << bundle.story("a");
 }
 
-TEST(RunStops, ReachARunThatIsLostAfterItsJobWasSuspended) {
+TEST(RunStops, ReachARunThatIsLostAfterASuspend) {
   TrackerBundle bundle;
   FakeWorker& worker = run_long(bundle, job_every("a", hours{1}));
   suspend(bundle);
@@ -102,7 +102,7 @@ TEST(RunStops, ReachARunThatIsLostAfterItsJobWasSuspended) {
   EXPECT_EQ(worker.busy(), 0);
 }
 
-TEST(RunStops, ReachARunWhoseJobHasEndedElsewhere) {
+TEST(RunStops, ReachALostRunOnceAnotherWorkerCompletesItsJob) {
   TrackerBundle bundle;
   FakeWorker& worker = run_long(bundle, job_now("a"));
   worker.cut_off(seconds{8});
@@ -115,7 +115,7 @@ TEST(RunStops, ReachARunWhoseJobHasEndedElsewhere) {
   EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
-TEST(RunStops, LeaveALostRunAloneWhileItsJobGoesOn) {
+TEST(RunStops, LeaveALostRunAloneWhileItsJobContinues) {
   TrackerBundle bundle;
   FakeWorker& worker = run_long(bundle, job_now("a"));
   worker.cut_off(seconds{8});
@@ -127,7 +127,7 @@ TEST(RunStops, LeaveALostRunAloneWhileItsJobGoesOn) {
 }
 
 // The suspension is on disk before the claim that was asked for meanwhile.
-TEST(RunStops, ReachARunThatIsJustBeingClaimedAgain) {
+TEST(RunStops, ReachALostRunDuringASecondClaim) {
   TrackerBundle bundle;
   FakeWorker& worker = run_long(bundle, job_every("a", hours{1}));
   runs_take(bundle.add_worker({.name = "busy", .threads = 1}), hours{1});
@@ -135,7 +135,7 @@ TEST(RunStops, ReachARunThatIsJustBeingClaimedAgain) {
   worker.cut_off(seconds{12});
   bundle.run_for(seconds{5});
   ASSERT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{2};
   bundle.client.act({.verb = Verb::kSuspend, .group = "default", .task_id = "a"});
   FakeWorker& second = bundle.add_worker({.name = "second"});
   bundle.run_for(seconds{1});
@@ -148,7 +148,7 @@ TEST(RunStops, ReachARunThatIsJustBeingClaimedAgain) {
 }
 
 // The clock was set back while it ran.
-TEST(RunStops, ASuspensionDoesNotEndARunWhoseTimeComesASecondTime) {
+TEST(RunStops, SuspendSparesARunThoughTheClockMovedBack) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 2});
   runs_take(worker, minutes{30});
@@ -190,7 +190,7 @@ std::vector<carillon::testing::RunRecord> called_off_while_cut_off(Duration away
   return bundle.runs();
 }
 
-TEST(RunStops, LetGoOnWhatHasBegunBeforeItsTaskTrackerCouldBeTold) {
+TEST(RunStops, LeaveARunThatStartedBeforeItsTaskTrackerReconnected) {
   for (const auto act : {suspend, replace}) {
     for (const milliseconds away : {milliseconds{400}, milliseconds{1000}}) {
       SCOPED_TRACE(away.count());
@@ -201,7 +201,7 @@ TEST(RunStops, LetGoOnWhatHasBegunBeforeItsTaskTrackerCouldBeTold) {
   }
 }
 
-TEST(RunStops, ReachWhatHasNotBegunWhenItsTaskTrackerIsBackInTime) {
+TEST(RunStops, PreventTheStartIfTheTaskTrackerReconnectsInTime) {
   for (const auto act : {suspend, replace})
     EXPECT_EQ(called_off_while_cut_off(milliseconds{50}, milliseconds{150}, act).size(), 0U);
 }

@@ -71,7 +71,7 @@ struct Scripts {
   std::vector<std::string> ran{};
 };
 
-TEST(ScriptVersions, ANewTextRunsFromThenOnAndTheTaskStaysAsItIs) {
+TEST(ScriptVersions, NextFireRunsTheNewVersionUnderTheSameSchedule) {
   Scripts test;
   test.watch(test.bundle.add_worker());
   test.bundle.submit(with_script(job_cron("a", "0 * * * * ?"), "one", "first"));
@@ -95,7 +95,7 @@ TEST(ScriptVersions, ANewTextRunsFromThenOnAndTheTaskStaysAsItIs) {
   EXPECT_THAT(test.versions(), ElementsAre("one* back", "two second", "one first"));
 }
 
-TEST(ScriptVersions, AReplacementKeepsThemAndACancelDoesNot) {
+TEST(ScriptVersions, ReplacementKeepsVersionsAndCancelRemovesThem) {
   Scripts test;
   test.bundle.submit(with_script(job_manual("a"), "one"));
   JobSpec job = with_script(job_manual("a"), "two");
@@ -108,7 +108,7 @@ TEST(ScriptVersions, AReplacementKeepsThemAndACancelDoesNot) {
   EXPECT_THAT(test.bundle.tables().scripts, IsEmpty());
 }
 
-TEST(ScriptVersions, ATextThatWasThereBeforeThereWereVersionsIsKeptAsOne) {
+TEST(ScriptVersions, ScriptStoredBeforeVersionsExistedIsKeptAsAVersion) {
   Scripts test;
   test.bundle.submit(with_script(job_manual("a"), "one"));
   // As an older program has left it.
@@ -117,7 +117,7 @@ TEST(ScriptVersions, ATextThatWasThereBeforeThereWereVersionsIsKeptAsOne) {
   EXPECT_THAT(test.versions(), ElementsAre("two* ", "one "));
 }
 
-TEST(ScriptVersions, OneFromElsewhereIsKeptAndNotUsed) {
+TEST(ScriptVersions, ImportedVersionIsKeptButNotUsed) {
   Scripts test;
   test.bundle.submit(with_script(job_manual("a"), "now"));
   EXPECT_EQ(test.set("once", "imported", 1000), "version 1000 of the script of task 'a' kept");
@@ -127,10 +127,10 @@ TEST(ScriptVersions, OneFromElsewhereIsKeptAndNotUsed) {
               HasSubstr("must be a time that has passed"));
 }
 
-TEST(ScriptVersions, WhatHasNoScriptIsRefusedByName) {
+TEST(ScriptVersions, JobsWithoutAnEditableScriptAreRefusedWithTheReason) {
   Scripts test;
   test.bundle.submit(job_manual("a"));
-  EXPECT_THAT(test.set("x"), HasSubstr("task 'a': it runs no script"));
+  EXPECT_THAT(test.set("x"), HasSubstr("task 'a': it does not run a script"));
   EXPECT_THAT(test.bundle.query({.what = "scripts", .group = "default", .task_id = "a"}),
               IsEmpty());
   Scripts once;
@@ -142,7 +142,7 @@ TEST(ScriptVersions, WhatHasNoScriptIsRefusedByName) {
   EXPECT_THAT(empty.set("x", "two\nlines"), HasSubstr("script.remark"));
 }
 
-TEST(ScriptVersions, AreMadeOfATaskWithAMadeIdToo) {
+TEST(ScriptVersions, TaskWithAGeneratedIdAcceptsANewVersion) {
   Scripts test;
   const std::string made = test.bundle.submit(with_script(job_manual(""), "first")).task_id;
   wire::Act act{.verb = Verb::kSetScript, .group = "default", .task_id = made};

@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 constexpr std::array kRoutes{Route::kFirst, Route::kRound, Route::kFailover, Route::kBusyover,
                              Route::kShardingBroadcast};
 
-TEST(AbsentExecutors, AreWaitedForWhereTheyAreTheOnlyOnes) {
+TEST(AbsentExecutors, AreWaitedForIfThereAreNoOthers) {
   for (const Route route : kRoutes) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -41,7 +41,7 @@ TEST(AbsentExecutors, AreWaitedForWhereTheyAreTheOnlyOnes) {
   }
 }
 
-TEST(AbsentExecutors, AreTheReasonThatIsShownOfWhatWaitsForThem) {
+TEST(AbsentExecutors, AreShownAsTheReasonWhyAJobWaits) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.executor(kTwo);
@@ -57,7 +57,7 @@ TEST(AbsentExecutors, AreTheReasonThatIsShownOfWhatWaitsForThem) {
   EXPECT_EQ(test.bundle.shown_reason("app", "orders"), "none");
 }
 
-TEST(AbsentExecutors, AreUnreachableInTheListOfNodes) {
+TEST(AbsentExecutors, AreListedAsUnreachableNodes) {
   Pushed test;
   auto& one = test.executor(kOne);
   const auto state = [&] {
@@ -73,7 +73,7 @@ TEST(AbsentExecutors, AreUnreachableInTheListOfNodes) {
   EXPECT_EQ(state(), "alive");
 }
 
-TEST(AbsentExecutors, LeaveWhatWaitsForThemToOneThatComes) {
+TEST(AbsentExecutors, LeaveWaitingJobsToANewExecutor) {
   for (const Route route : kRoutes) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -91,7 +91,7 @@ TEST(AbsentExecutors, LeaveWhatWaitsForThemToOneThatComes) {
   }
 }
 
-TEST(AbsentExecutors, RunAgainWhatTheyLostWhenTheyWereKilledHoweverLongTheyTakeToStart) {
+TEST(AbsentExecutors, RunKilledJobsAgainHoweverLongTheyTakeToRestart) {
   for (const Route route : kRoutes) {
     for (const Duration away : {Duration{minutes{1}}, Duration{minutes{3}}}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(route) << " " << away.count());
@@ -112,7 +112,7 @@ TEST(AbsentExecutors, RunAgainWhatTheyLostWhenTheyWereKilledHoweverLongTheyTakeT
   }
 }
 
-TEST(AbsentExecutors, AreWaitedForOverDeathsOfTheJobTracker) {
+TEST(AbsentExecutors, AreWaitedForAcrossJobTrackerCrashes) {
   for (const Route route : kRoutes) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -134,7 +134,7 @@ TEST(AbsentExecutors, AreWaitedForOverDeathsOfTheJobTracker) {
 }
 
 // So that they are seen to wait, and a job tracker that is killed has called nobody.
-TEST(AbsentExecutors, AreHandedNothing) {
+TEST(AbsentExecutors, GetNoClaimedJobs) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.bundle.executors.kill(kOne);
@@ -150,7 +150,7 @@ TEST(AbsentExecutors, AreHandedNothing) {
   EXPECT_THAT(one.taken, SizeIs(101));
 }
 
-TEST(AbsentExecutors, AreNotCalledForWhatIsCancelledOrTooLateMeanwhile) {
+TEST(AbsentExecutors, AreNotCalledForCancelledOrExpiredJobs) {
   for (const Route route : kRoutes) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -170,7 +170,7 @@ TEST(AbsentExecutors, AreNotCalledForWhatIsCancelledOrTooLateMeanwhile) {
   }
 }
 
-TEST(AbsentExecutors, ThatLeaveAreWaitedForByNobody) {
+TEST(AbsentExecutors, AreNotWaitedForOnceTheyLeave) {
   for (const Route route : kRoutes) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -186,7 +186,7 @@ TEST(AbsentExecutors, ThatLeaveAreWaitedForByNobody) {
   }
 }
 
-TEST(AbsentExecutors, OfAJobsOwnAddressesAreNotWaitedForWhereOthersAreThere) {
+TEST(AbsentExecutors, FailJobsPinnedToThemIfOthersArePresent) {
   Pushed test;
   test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -201,7 +201,7 @@ TEST(AbsentExecutors, OfAJobsOwnAddressesAreNotWaitedForWhereOthersAreThere) {
 }
 
 // A port that refuses is one that a process may listen at in a moment; a refusal is an answer.
-TEST(AbsentExecutors, AreNotWaitedForWhereAnotherOneRefuses) {
+TEST(AbsentExecutors, AreNotWaitedForIfAnotherExecutorRefuses) {
   for (const Route route : kRoutes) {
     for (const bool hangs : {false, true}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(route) << " hangs " << hangs);
@@ -225,7 +225,7 @@ TEST(AbsentExecutors, AreNotWaitedForWhereAnotherOneRefuses) {
 }
 
 // Who is busy is asked once, and not until somebody else is there.
-TEST(AbsentExecutors, AreNotWaitedForWhereAnotherOneIsBusy) {
+TEST(AbsentExecutors, AreNotWaitedForIfAnotherExecutorIsBusy) {
   Pushed test;
   test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -240,7 +240,7 @@ TEST(AbsentExecutors, AreNotWaitedForWhereAnotherOneIsBusy) {
   EXPECT_LT(two.paths.size(), 5);
 }
 
-TEST(AbsentExecutors, LeaveTheOthersTheirTurnWhereSomeJobsAreForThemOnly) {
+TEST(AbsentExecutors, DoNotBlockOthersDespiteManyJobsPinnedToThem) {
   Pushed test;
   test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -262,7 +262,7 @@ TEST(AbsentExecutors, LeaveTheOthersTheirTurnWhereSomeJobsAreForThemOnly) {
   EXPECT_THAT(two.taken, SizeIs(1)) << "executing " << test.bundle.tables().executing.size();
 }
 
-TEST(AbsentExecutors, RunAgainTheShardsThatTheyLostHoweverLongTheyTakeToStart) {
+TEST(AbsentExecutors, RunLostShardsAgainHoweverLongTheyTakeToRestart) {
   for (const Duration down : {Duration{seconds{60}}, Duration{minutes{3}}}) {
     SCOPED_TRACE(down.count());
     Pushed test;
@@ -284,7 +284,7 @@ TEST(AbsentExecutors, RunAgainTheShardsThatTheyLostHoweverLongTheyTakeToStart) {
 }
 
 // One that may be called at one executor only holds up those that may be called elsewhere.
-TEST(AbsentExecutors, HoldUpNothingBehindWhatIsForOneOfThem) {
+TEST(AbsentExecutors, DoNotBlockJobsBehindAJobPinnedToThem) {
   for (const Route route : kRoutes) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -307,7 +307,7 @@ TEST(AbsentExecutors, HoldUpNothingBehindWhatIsForOneOfThem) {
 }
 
 // Likewise, by their size: what executes holds 128 MiB at most.
-TEST(AbsentExecutors, LeaveTheOthersTheirTurnWhereSomeLargeJobsAreForThemOnly) {
+TEST(AbsentExecutors, DoNotBlockOthersDespiteLargeJobsPinnedToThem) {
   Pushed test;
   test.executor(kOne);
   auto& two = test.executor(kTwo);

@@ -25,7 +25,7 @@ struct Busy : Pushed {
   carillon::testing::FakeExecutors::One& one;
 };
 
-TEST(CallsThatWait, AreNotMadeBeyondTheirStartDeadline) {
+TEST(QueuedCalls, AreNotMadeAfterTheirStartDeadline) {
   for (const Route route : {Route::kFirst, Route::kFailover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Busy test;
@@ -41,7 +41,7 @@ TEST(CallsThatWait, AreNotMadeBeyondTheirStartDeadline) {
   }
 }
 
-TEST(CallsThatWait, AreNotMadeWhenTheirExecutorIsFreeJustAfterTheirStartDeadline) {
+TEST(QueuedCalls, AreNotMadeIfTheirExecutorIsFreeTooLate) {
   for (milliseconds late{50}; late < seconds{1}; late += milliseconds{100}) {
     SCOPED_TRACE(late.count());
     Busy test;
@@ -56,7 +56,7 @@ TEST(CallsThatWait, AreNotMadeWhenTheirExecutorIsFreeJustAfterTheirStartDeadline
   }
 }
 
-TEST(CallsThatWait, AreNotMadeOnceTheirJobIsSuspended) {
+TEST(QueuedCalls, AreNotMadeOnceTheirJobIsSuspended) {
   for (const Route route : {Route::kFirst, Route::kFailover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Busy test;
@@ -76,7 +76,7 @@ TEST(CallsThatWait, AreNotMadeOnceTheirJobIsSuspended) {
   }
 }
 
-TEST(CallsThatWait, AreNotMadeOnceTheirJobIsReplaced) {
+TEST(QueuedCalls, AreNotMadeOnceTheirJobIsReplaced) {
   Busy test;
   JobSpec job = pushed("orders");
   job.schedule = {.kind = ScheduleKind::kEvery, .interval = hours{1}};
@@ -94,7 +94,7 @@ TEST(CallsThatWait, AreNotMadeOnceTheirJobIsReplaced) {
 }
 
 // In order, while a call waits for a connection to it, or is refused, and another one comes later.
-TEST(CallsThatWait, WaitForAnotherExecutorWhenTheOnlyOneHasGone) {
+TEST(QueuedCalls, WaitForAnotherExecutorWhenTheOnlyOneLeaves) {
   for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
     for (const bool refuses : {false, true}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(route) << " refuses " << refuses);
@@ -119,7 +119,7 @@ TEST(CallsThatWait, WaitForAnotherExecutorWhenTheOnlyOneHasGone) {
   }
 }
 
-TEST(CallsThatWait, GoToTheExecutorThatHasComeInPlaceOfTheirs) {
+TEST(QueuedCalls, GoToTheExecutorThatReplacesTheirs) {
   for (const Route route : {Route::kFirst, Route::kFailover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Busy test;
@@ -135,7 +135,7 @@ TEST(CallsThatWait, GoToTheExecutorThatHasComeInPlaceOfTheirs) {
   }
 }
 
-TEST(CallsThatWait, InTheLineOfAnExecutorThatHasGoneWaitForAnother) {
+TEST(QueuedCalls, QueuedForAnExecutorThatLeftWaitForAnother) {
   Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.calls_max = 1}}})};
   auto& one = test.executor(kOne);
   one.hangs = true;
@@ -150,13 +150,13 @@ TEST(CallsThatWait, InTheLineOfAnExecutorThatHasGoneWaitForAnother) {
 }
 
 // They go back, and are not claimed again for that.
-TEST(CallsThatWait, AreClaimedOnceThoughTheirStartDeadlineIsShort) {
+TEST(QueuedCalls, AreClaimedAtMostTwiceDespiteAShortStartDeadline) {
   Pushed test;
   test.executor(kOne);
   test.bundle.run_for(seconds{1});
   const auto before = test.bundle.stat("jobs_claimed_total");
-  test.bundle.lane().work_time = [] { return milliseconds{2}; };
-  test.bundle.lane().away_until = test.bundle.clock.steady_now() + milliseconds{120};
+  test.bundle.connection().work_time = [] { return milliseconds{2}; };
+  test.bundle.connection().away_until = test.bundle.clock.steady_now() + milliseconds{120};
   std::vector<JobSpec> jobs;
   for (int i = 0; i < 1000; ++i) {
     jobs.push_back(pushed("orders-" + std::to_string(i)));
@@ -168,16 +168,16 @@ TEST(CallsThatWait, AreClaimedOnceThoughTheirStartDeadlineIsShort) {
 }
 
 // The cancel is on its way to the store by then.
-TEST(CallsThatWait, EndOnceThoughTheyAreCancelledAsTheirTimePasses) {
+TEST(QueuedCalls, EndOnceThoughTheyAreCancelledAsTheyExpire) {
   Busy test;
   JobSpec job = pushed("orders");
   job.start_deadline = seconds{3};
   test.submit(job);
   test.bundle.run_for(seconds{2});
-  test.bundle.lane().work_time = [] { return seconds{2}; };
+  test.bundle.connection().work_time = [] { return seconds{2}; };
   test.bundle.client.act({.verb = wire::Verb::kCancel, .group = "app", .task_id = "orders"});
   test.bundle.run_for(seconds{10});
-  test.bundle.lane().work_time = [] { return seconds{0}; };
+  test.bundle.connection().work_time = [] { return seconds{0}; };
   test.bundle.run_for(minutes{1});
   EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
   EXPECT_THAT(test.ended("orders"), SizeIs(1));

@@ -42,7 +42,7 @@ struct ClaimedBundle : Pushed {
   const WallTime due = bundle.now() + seconds{2};
 };
 
-TEST(ClaimedAhead, IsCalledByTheNextSessionWithoutBeingClaimedAgain) {
+TEST(ClaimedAhead, NextSessionCallsTheJobWithoutAnotherClaim) {
   for (const Duration down :
        {milliseconds{0}, milliseconds{50}, milliseconds{100}, milliseconds{400}}) {
     ClaimedBundle test;
@@ -60,7 +60,7 @@ TEST(ClaimedAhead, IsCalledByTheNextSessionWithoutBeingClaimedAgain) {
   }
 }
 
-TEST(ClaimedAhead, GoesBackWhereNobodyIsLeftToCall) {
+TEST(ClaimedAhead, JobIsRequeuedIfNoExecutorIsLeft) {
   ClaimedBundle test;
   test.claim(pushed("orders"));
   ASSERT_TRUE(test.register_at(kOne, true).ok());
@@ -74,7 +74,7 @@ TEST(ClaimedAhead, GoesBackWhereNobodyIsLeftToCall) {
   EXPECT_THAT(test.one.calls, SizeIs(1));
 }
 
-TEST(ClaimedAhead, IsNotCalledBeyondItsStartDeadline) {
+TEST(ClaimedAhead, JobIsNotCalledAfterItsStartDeadline) {
   ClaimedBundle test;
   JobSpec job = pushed("orders");
   job.start_deadline = milliseconds{500};
@@ -85,7 +85,7 @@ TEST(ClaimedAhead, IsNotCalledBeyondItsStartDeadline) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kExpired));
 }
 
-TEST(ClaimedAhead, IsNotCalledWhereItIsSuspended) {
+TEST(ClaimedAhead, JobIsNotCalledOnceSuspended) {
   for (const bool dies : {false, true}) {
     ClaimedBundle test;
     test.claim(test.often());
@@ -97,7 +97,7 @@ TEST(ClaimedAhead, IsNotCalledWhereItIsSuspended) {
   }
 }
 
-TEST(ClaimedAhead, KeepsItsOrderOverARestart) {
+TEST(ClaimedAhead, JobsKeepTheirOrderOverARestart) {
   for (const Duration down : {milliseconds{0}, milliseconds{50}, milliseconds{400}}) {
     Pushed test;
     auto& one = test.executor(kOne);
@@ -119,7 +119,7 @@ TEST(ClaimedAhead, KeepsItsOrderOverARestart) {
   }
 }
 
-TEST(ClaimedAhead, IsNotCalledBeforeItsTimeWhereTheClockWasSetBackMeanwhile) {
+TEST(ClaimedAhead, JobIsNotCalledEarlyThoughTheClockMovedBack) {
   for (const Duration back : {Duration{milliseconds{300}}, Duration{minutes{1}}}) {
     ClaimedBundle test;
     test.keep_registering(kOne);
@@ -133,7 +133,7 @@ TEST(ClaimedAhead, IsNotCalledBeforeItsTimeWhereTheClockWasSetBackMeanwhile) {
   }
 }
 
-TEST(ClaimedAhead, HasOneOutcomeWhereItIsSuspendedAndResumedAfterARestart) {
+TEST(ClaimedAhead, FireSuspendedAndResumedAfterARestartHasOneOutcome) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel, Overlap::kQueue}) {
     for (const bool dies : {false, true}) {
       ClaimedBundle test;
@@ -152,7 +152,7 @@ TEST(ClaimedAhead, HasOneOutcomeWhereItIsSuspendedAndResumedAfterARestart) {
 }
 
 // It was given back, and the next session begins before its time.
-TEST(ClaimedAhead, AFireThatWasGivenBackHasOneOutcomeWhereItIsSuspendedAndResumedAfterARestart) {
+TEST(ClaimedAhead, RequeuedFireSuspendedAndResumedAfterRestartHasOneOutcome) {
   for (const Overlap overlap : {Overlap::kParallel, Overlap::kQueue, Overlap::kSkip}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     Pushed test;
@@ -181,7 +181,7 @@ TEST(ClaimedAhead, AFireThatWasGivenBackHasOneOutcomeWhereItIsSuspendedAndResume
   }
 }
 
-TEST(ClaimedAhead, AJobThatIsClaimedAheadWaitsForAnExecutorWhereTheOnlyOneGoesBeforeItsTime) {
+TEST(ClaimedAhead, JobWaitsForAnotherExecutorIfTheOnlyOneLeaves) {
   Pushed test;
   auto& one = test.executor(kOne);
   const WallTime due = test.bundle.now() + seconds{2};

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(Doubt, WhatWasNeverSentRunsThoughTheJobTrackerWasKilledAndItHasATimeOut) {
+TEST(UncertainRun, UnsentCallWithTimeoutRunsAfterAJobTrackerCrash) {
   for (const seconds timeout : {seconds{0}, seconds{30}, seconds{120}}) {
     SCOPED_TRACE(timeout.count());
     Pushed test;
@@ -36,7 +36,7 @@ TEST(Doubt, WhatWasNeverSentRunsThoughTheJobTrackerWasKilledAndItHasATimeOut) {
   }
 }
 
-TEST(Doubt, WhatItsExecutorNeverTookRunsThoughItHasATimeOut) {
+TEST(UncertainRun, CallThatItsExecutorNeverTookRunsDespiteATimeout) {
   for (const seconds timeout : {seconds{30}, seconds{120}}) {
     SCOPED_TRACE(timeout.count());
     Pushed test;
@@ -83,19 +83,19 @@ struct Unread : Pushed {
   carillon::testing::FakeExecutors::One& one = executor(kOne);
 };
 
-TEST(Doubt, ATimeOutCountsFromTheCallThoughItsAnswerWasNotReadWhenTheJobTrackerDied) {
+TEST(UncertainRun, TimeoutCountsFromAnUnansweredCallDespiteACrash) {
   Unread test;
   test.expect_one_run();
 }
 
-TEST(Doubt, ATimeOutCountsFromTheCallThoughItsAnswerWasNotReadWhenTheJobTrackerStopped) {
+TEST(UncertainRun, TimeoutCountsFromAnUnansweredCallDespiteAStop) {
   Unread test;
   test.bundle.tracker().stop();
   test.bundle.run_for(milliseconds{500});
   test.expect_one_run();
 }
 
-TEST(Doubt, AShardsEndThatWasConfirmedOutlivesTheJobTracker) {
+TEST(UncertainRun, ConfirmedShardResultSurvivesAJobTrackerCrash) {
   for (int stall = 100; stall <= 1500; stall += 100) {
     SCOPED_TRACE(stall);
     Pushed test;
@@ -120,7 +120,8 @@ TEST(Doubt, AShardsEndThatWasConfirmedOutlivesTheJobTracker) {
     test.bundle.run_until([&] { return two.taken.size() == 4; });
     test.bundle.run_for(milliseconds{250});
     // The store stands still just before the other job ends.
-    test.bundle.lane().away_until = test.bundle.clock.steady_now() + milliseconds{300 + stall};
+    test.bundle.connection().away_until =
+        test.bundle.clock.steady_now() + milliseconds{300 + stall};
     test.bundle.run_for(milliseconds{270 + stall});
     one.is_full = false;
     test.bundle.run_for(seconds{3});
@@ -134,7 +135,7 @@ TEST(Doubt, AShardsEndThatWasConfirmedOutlivesTheJobTracker) {
   }
 }
 
-TEST(Doubt, AShardThatIsRetriedLeavesNoRowOfItsFirstCall) {
+TEST(UncertainRun, RetriedShardLeavesNoRowOfItsFirstCall) {
   for (int stall = 200; stall <= 3000; stall += 200) {
     SCOPED_TRACE(stall);
     Pushed test;
@@ -152,7 +153,8 @@ TEST(Doubt, AShardThatIsRetriedLeavesNoRowOfItsFirstCall) {
     test.bundle.run_until([&] { return one.taken.size() == 1; });
     test.bundle.run_for(milliseconds{400});
     one.code = 200;
-    test.bundle.lane().away_until = test.bundle.clock.steady_now() + milliseconds{100 + stall};
+    test.bundle.connection().away_until =
+        test.bundle.clock.steady_now() + milliseconds{100 + stall};
     JobSpec other = pushed("other-" + std::to_string(stall));
     other.push.addresses = {kTwo};
     two.run_time = milliseconds{10};
@@ -168,7 +170,7 @@ TEST(Doubt, AShardThatIsRetriedLeavesNoRowOfItsFirstCall) {
 }
 
 // Its job tracker stops in order, or makes way, before the answer is there.
-TEST(Doubt, ARefusalUnderWayAtAStopInOrderDelaysNothing) {
+TEST(UncertainRun, RefusalDuringAnOrderlyStopDelaysNothing) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -187,7 +189,7 @@ TEST(Doubt, ARefusalUnderWayAtAStopInOrderDelaysNothing) {
       << test.bundle.story("orders");
 }
 
-TEST(Doubt, AnExecutorThatDoesNotAnswerHoldsUpNoStop) {
+TEST(UncertainRun, UnresponsiveExecutorDoesNotDelayAStop) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);

@@ -23,7 +23,7 @@ RunVerdict verdict(const std::string& body, Block block = Block::kSerialExecutio
 // As each library words it: Java, pyxxl, Go (an array), npm's xxl-job.
 class DiscardedRun : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(DiscardedRun, IsTakenForOneOnlyWhereItsJobWantsIt) {
+TEST_P(DiscardedRun, CountsAsDiscardedOnlyIfItsJobDiscardsLaterRuns) {
   EXPECT_EQ(verdict(GetParam(), Block::kDiscardLater).answer, RunAnswer::kDiscarded);
   EXPECT_EQ(verdict(GetParam(), Block::kSerialExecution).answer, RunAnswer::kRefused);
   EXPECT_EQ(verdict(GetParam(), Block::kCoverEarly).answer, RunAnswer::kRefused);
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
         R"("handleCode":500,"handleMsg":"There are tasks running"}])",
         R"({"code":500,"msg":"There is already have a same job is running."})"));
 
-TEST(ExecutorJob, IsTheNumberThatAJobHasUnderXxlJob) {
+TEST(ExecutorJob, NumberIsTheXxlJobNumberOfTheTaskId) {
   EXPECT_EQ(xxl_number("xxl-17"), 17);
   EXPECT_EQ(xxl_number("xxl-2147483647"), 2147483647);
   for (const char* task_id : {"xxl-2147483648", "xxl-0", "xxl--1", "xxl-017", "xxl-17a", "xxl-",
@@ -48,7 +48,7 @@ TEST(ExecutorJob, IsTheNumberThatAJobHasUnderXxlJob) {
   EXPECT_EQ(executor_job(DefinitionId{3}, "xxl-17", JobId{5}), 17);
 }
 
-TEST(ExecutorJob, OfAnotherJobIsNoneThatXxlJobGives) {
+TEST(ExecutorJob, NumberOfOtherJobsNeverCollidesWithXxlJobNumbers) {
   EXPECT_EQ(executor_job(DefinitionId{17}, "orders", JobId{5}), (1 << 29) + 17);
   const std::int64_t highest = executor_job(DefinitionId{INT32_MAX}, "orders", JobId{5});
   EXPECT_GE(highest, 1 << 29);
@@ -60,7 +60,7 @@ TEST(ExecutorJob, OfAnotherJobIsNoneThatXxlJobGives) {
   }
 }
 
-TEST(RunVerdict, IsARefusalForAnyOtherReasonThoughTheJobDiscards) {
+TEST(RunVerdict, IsARefusalForOtherReasonsThoughTheJobDiscards) {
   for (const char* body : {R"({"code":500,"msg":"job handler [echo] not found."})",
                            R"({"code":500})", R"([{"logId":1,"handleCode":500}])", "[]", "[7",
                            R"([{"logId":1,"handleCode":500,"handleMsg":"Task not registered"}])"}) {
@@ -69,13 +69,13 @@ TEST(RunVerdict, IsARefusalForAnyOtherReasonThoughTheJobDiscards) {
   }
 }
 
-TEST(RunVerdict, SaysWhatARefusalInAnArraySays) {
+TEST(RunVerdict, QuotesTheReasonOfARefusalInAnArray) {
   EXPECT_EQ(verdict(R"([{"logId":1,"handleCode":500,"handleMsg":"Task not registered"}])").reason,
             "Task not registered");
   EXPECT_EQ(verdict("[]").reason, "an array");
 }
 
-TEST(RunVerdict, IsUnknownWhereTheAnswerCannotBeRead) {
+TEST(RunVerdict, IsUnknownIfTheAnswerCannotBeRead) {
   for (const char* body : {"", "ok", "<html>", "{}", R"({"msg":"fine"})", R"({"code":"so-so"})"}) {
     SCOPED_TRACE(body);
     EXPECT_EQ(verdict(body).answer, RunAnswer::kUnknown);
@@ -83,7 +83,7 @@ TEST(RunVerdict, IsUnknownWhereTheAnswerCannotBeRead) {
   }
 }
 
-TEST(RunVerdict, IsARefusalByNameOfAnExecutorThatSpeaksHessian) {
+TEST(RunVerdict, RefusalNamesAnExecutorThatSpeaksHessian) {
   using namespace std::string_literals;
   for (const std::string& body :
        {"H\x02\x00R\x91"s, "H\x02\x00"s + "FH"s, "r\x01\x00S\x00\x02okz"s, "R\x02ok"s,
@@ -97,7 +97,7 @@ TEST(RunVerdict, IsARefusalByNameOfAnExecutorThatSpeaksHessian) {
   }
 }
 
-TEST(RunVerdict, IsARefusalWhereNoExecutorIsBehindTheAddress) {
+TEST(RunVerdict, IsARefusalIfNoExecutorServesTheAddress) {
   for (const int status : {302, 400, 404, 405, 501}) {
     const RunVerdict found = verdict("<html>", Block::kSerialExecution, status);
     EXPECT_EQ(found.answer, RunAnswer::kRefused) << status;
@@ -105,7 +105,7 @@ TEST(RunVerdict, IsARefusalWhereNoExecutorIsBehindTheAddress) {
   }
 }
 
-TEST(LogIds, GrowWithTimeAndInABurstAheadOfIt) {
+TEST(LogIds, GrowWithTimeAndOutrunItInABurst) {
   const WallTime noon =
       std::chrono::sys_days{std::chrono::year{2026} / 11 / 22} + std::chrono::hours{12};
   const std::int64_t id = IdSource::first_of(noon);
@@ -122,7 +122,7 @@ TEST(LogIds, GrowWithTimeAndInABurstAheadOfIt) {
   EXPECT_LT(last, kLogIdMax);
 }
 
-TEST(LogIds, OfAnOlderVersionHaveTheirTime) {
+TEST(LogIds, OfAnOlderVersionYieldTheirTime) {
   EXPECT_EQ(log_time_ms(std::int64_t{91281600000} << 22), 1704067200000 + 91281600000);
 }
 

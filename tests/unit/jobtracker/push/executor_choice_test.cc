@@ -24,7 +24,7 @@ struct Choice {
   }
 };
 
-TEST(ExecutorChoice, RemembersWhereAnAttemptFailedUntilTheNextOne) {
+TEST(ExecutorChoice, TriesTheFailedExecutorLastForTheNextAttemptOnly) {
   Choice test;
   test.choice.failed_at(JobId{1}, "one", SteadyTime{hours{2}});
   test.choice.tidy(SteadyTime{hours{2}});
@@ -32,7 +32,7 @@ TEST(ExecutorChoice, RemembersWhereAnAttemptFailedUntilTheNextOne) {
   EXPECT_THAT(test.order(), ElementsAre("one", "two"));
 }
 
-TEST(ExecutorChoice, ForgetsWhereAnAttemptFailedThatIsNotTriedAgain) {
+TEST(ExecutorChoice, ForgetsAFailureThatIsNotRetried) {
   Choice test;
   test.choice.failed_at(JobId{1}, "one", SteadyTime{hours{2}});
   test.choice.tidy(SteadyTime{hours{2} + minutes{2}});

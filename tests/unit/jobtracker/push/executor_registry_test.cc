@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(ExecutorRegistry, WhoIsListedByHandStaysListedThoughItSaysThatItGoes) {
+TEST(ExecutorRegistry, ManuallyListedExecutorStaysListedThoughItDeregisters) {
   Pushed test;
   test.bundle.executors.add(kOne);
   wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
@@ -40,7 +40,7 @@ wire::Message list(Pushed& test, const std::vector<std::string>& addresses) {
   return test.bundle.act(std::move(act));
 }
 
-TEST(ExecutorRegistry, AStrokeAtTheEndOfAnAddressMakesNoOtherExecutor) {
+TEST(ExecutorRegistry, TrailingSlashOfAnAddressMakesNoSecondExecutor) {
   Pushed test;
   auto& one = test.executor(kOne);
   ASSERT_TRUE(test.register_at(kOneWithoutStroke).ok());
@@ -57,7 +57,7 @@ TEST(ExecutorRegistry, AStrokeAtTheEndOfAnAddressMakesNoOtherExecutor) {
   EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
 }
 
-TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutors) {
+TEST(ExecutorRegistry, TaskTrackerGroupDoesNotBecomeAnExecutorGroup) {
   Pushed test;
   auto& worker = test.bundle.add_worker({.group = "app"});
   test.bundle.run_for(seconds{1});
@@ -81,13 +81,13 @@ TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutors) {
   EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));
 }
 
-TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutorsAtAnotherJobTracker) {
+TEST(ExecutorRegistry, TaskTrackerGroupRefusesExecutorsAtEveryJobTracker) {
   TrackerBundle first({.wanted = all_partitions()});
   TrackerBundle second({.wanted = Partitions{}, .beside = &first});
   const auto refuses = [&](TrackerBundle& at) {
     std::optional<Status> answer;
-    at.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
-                             [&](Status status) { answer = std::move(status); });
+    at.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne},
+                                [&](Status status) { answer = std::move(status); });
     first.run_for(seconds{5});
     return answer && !answer->ok() && answer->error().code == ErrorCode::kConflict;
   };
@@ -102,15 +102,15 @@ TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutorsAtAnotherJ
   EXPECT_THAT(first.tables().executors, IsEmpty());
 }
 
-TEST(ExecutorRegistry, ExecutorsOfANewGroupRegisterAtDifferentJobTrackersAtOnce) {
+TEST(ExecutorRegistry, NewGroupsExecutorsRegisterConcurrentlyAtDifferentJobTrackers) {
   TrackerBundle first({.wanted = all_partitions()});
   TrackerBundle second({.wanted = Partitions{}, .beside = &first});
   first.run_for(seconds{1});
   int stored = 0;
   const auto store = [&stored](const Status& status) { stored += status.ok() ? 1 : 0; };
-  first.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne}, store);
+  first.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne}, store);
   first.run_for(milliseconds{20});
-  second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kTwo}, store);
+  second.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kTwo}, store);
   first.run_for(seconds{5});
   EXPECT_EQ(stored, 2);
   EXPECT_THAT(first.tables().executors, SizeIs(2));
@@ -124,7 +124,7 @@ struct TwoJobTrackers {
   TwoJobTrackers() { first.run_for(seconds{2}); }
 
   static void tell(TrackerBundle& at, const std::string& address, bool goes = false) {
-    at.tracker().on_executor(
+    at.tracker().on_task_runner(
         ExecutorRegistration{.removes = goes, .app_name = "app", .address = address},
         [](const Status& status) { EXPECT_TRUE(status.ok()); });
   }
@@ -135,21 +135,21 @@ struct TwoJobTrackers {
   }
 };
 
-TEST(ExecutorRegistry, ATokenIsKeptThoughAnExecutorRegistersAtAnotherJobTrackerAtOnce) {
+TEST(ExecutorRegistry, TokenSurvivesAConcurrentRegistrationAtAnotherJobTracker) {
   TwoJobTrackers two;
   wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
   act.token = "secret";
   ASSERT_TRUE(std::holds_alternative<wire::Acted>(two.first.act(std::move(act))));
   std::optional<Status> answer;
-  two.second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
-                                   [&](Status status) { answer = std::move(status); });
+  two.second.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne},
+                                      [&](Status status) { answer = std::move(status); });
   two.first.run_for(seconds{5});
   ASSERT_TRUE(answer && answer->ok());
   ASSERT_THAT(two.first.tables().executor_groups, SizeIs(1));
   EXPECT_EQ(two.first.tables().executor_groups.begin()->second.token, "secret");
 }
 
-TEST(ExecutorRegistry, WhoGoesIsGoneThoughItSaysSoAtAnotherJobTrackerAtOnce) {
+TEST(ExecutorRegistry, DeregistrationAtAnotherJobTrackerWinsOverARecentRegistration) {
   TwoJobTrackers two;
   two.tell(two.first, kTwo);
   two.first.run_for(seconds{5});
@@ -161,7 +161,7 @@ TEST(ExecutorRegistry, WhoGoesIsGoneThoughItSaysSoAtAnotherJobTrackerAtOnce) {
 }
 
 // Both wait for the store, which stands still or is busy, and go with one batch.
-TEST(ExecutorRegistry, WhoGoesIsGoneThoughItsRegistrationWaitsForTheStoreWithItsGoodbye) {
+TEST(ExecutorRegistry, DeregistrationWinsOverARegistrationInTheSameBatch) {
   TwoJobTrackers two;
   two.tell(two.first, kTwo);
   two.first.run_for(seconds{5});
@@ -172,7 +172,7 @@ TEST(ExecutorRegistry, WhoGoesIsGoneThoughItsRegistrationWaitsForTheStoreWithIts
 }
 
 // Until the owner knows it calls, and who was told that its goodbye is taken refuses.
-TEST(ExecutorRegistry, AGoodbyeAtAnotherJobTrackerIsAnsweredOnceTheOwnerHasHeard) {
+TEST(ExecutorRegistry, DeregistrationAtAnotherJobTrackerIsAnsweredOnceOwnerKnows) {
   TwoJobTrackers two;
   two.first.executors.add(kOne);
   auto& other = two.first.executors.add(kTwo);
@@ -180,7 +180,7 @@ TEST(ExecutorRegistry, AGoodbyeAtAnotherJobTrackerIsAnsweredOnceTheOwnerHasHeard
   two.tell(two.first, kTwo);
   two.first.run_for(seconds{3});
   bool is_answered = false;
-  two.second.tracker().on_executor(
+  two.second.tracker().on_task_runner(
       ExecutorRegistration{.removes = true, .app_name = "app", .address = kOne},
       [&](const Status& status) { is_answered = status.ok(); });
   for (int waited = 0; !is_answered && waited < 100; ++waited) {
@@ -193,7 +193,7 @@ TEST(ExecutorRegistry, AGoodbyeAtAnotherJobTrackerIsAnsweredOnceTheOwnerHasHeard
   EXPECT_EQ(other.calls.size(), before + 4) << "the one that went was called";
 }
 
-TEST(ExecutorRegistry, AGoodbyeCountsThoughTheClockWasSetBack) {
+TEST(ExecutorRegistry, DeregistrationCountsThoughTheClockMovedBack) {
   Pushed test;
   test.executor(kOne);
   test.bundle.run_for(seconds{1});
@@ -203,7 +203,7 @@ TEST(ExecutorRegistry, AGoodbyeCountsThoughTheClockWasSetBack) {
   EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
 }
 
-TEST(ExecutorRegistry, WhoIsSilentIsOutOfServiceThoughTheClockWasSetBack) {
+TEST(ExecutorRegistry, SilentExecutorIsRemovedThoughTheClockMovedBack) {
   Pushed test;
   test.executor(kOne);
   test.bundle.run_for(seconds{1});
@@ -212,7 +212,7 @@ TEST(ExecutorRegistry, WhoIsSilentIsOutOfServiceThoughTheClockWasSetBack) {
   EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
 }
 
-TEST(ExecutorRegistry, WhatAnotherJobTrackerWasToldIsHeardThoughTheClockWasSetBack) {
+TEST(ExecutorRegistry, AnotherJobTrackersChangesCountThoughTheClockMovedBack) {
   TwoJobTrackers two;
   auto& one = two.first.executors.add(kOne);
   two.tell(two.second, kTwo);
@@ -228,18 +228,18 @@ TEST(ExecutorRegistry, WhatAnotherJobTrackerWasToldIsHeardThoughTheClockWasSetBa
 }
 
 // As that expires: what is said by the executor is written before.
-TEST(ExecutorRegistry, ARegistrationThatWaitsForTheStoreWithTheEndOfItsPatienceCounts) {
+TEST(ExecutorRegistry, RegistrationPendingInTheStoreWinsOverItsExpiry) {
   Pushed test;
   auto& one = test.executor(kOne);
   const WallTime registered = test.bundle.tables().executors.begin()->second.registered_at;
   test.bundle.run_to(registered + seconds{88});
-  test.bundle.lane().work_time = [] { return seconds{4}; };
+  test.bundle.connection().work_time = [] { return seconds{4}; };
   test.bundle.client.submit({carillon::testing::job_manual("a")});
   test.bundle.run_to(registered + seconds{91});
-  test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
-                                    [](const Status& status) { EXPECT_TRUE(status.ok()); });
+  test.bundle.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne},
+                                       [](const Status& status) { EXPECT_TRUE(status.ok()); });
   test.bundle.run_for(seconds{20});
-  test.bundle.lane().work_time = [] { return Duration{}; };
+  test.bundle.connection().work_time = [] { return Duration{}; };
   EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));
   test.submit(pushed("orders"));
   ASSERT_TRUE(test.has_ended("orders"));
@@ -247,7 +247,7 @@ TEST(ExecutorRegistry, ARegistrationThatWaitsForTheStoreWithTheEndOfItsPatienceC
 }
 
 // A beat of one in service and its goodbye.
-TEST(ExecutorRegistry, WhoGoesIsGoneThoughABeatOfItWaitsForTheStoreWithItsGoodbye) {
+TEST(ExecutorRegistry, DeregistrationWinsOverAHeartbeatInTheSameBatch) {
   TwoJobTrackers two;
   auto& one = two.first.executors.add(kOne);
   two.tell(two.first, kOne);
@@ -261,7 +261,7 @@ TEST(ExecutorRegistry, WhoGoesIsGoneThoughABeatOfItWaitsForTheStoreWithItsGoodby
   EXPECT_THAT(one.calls, IsEmpty()) << "it has gone";
 }
 
-TEST(ExecutorRegistry, WhoIsListedStaysSoThoughItsBeatComesToAnotherJobTrackerAtOnce) {
+TEST(ExecutorRegistry, ListedExecutorStaysListedDespiteHeartbeatAtAnotherJobTracker) {
   TwoJobTrackers two;
   two.tell(two.second, kOne);
   two.tell(two.second, kTwo);
@@ -275,7 +275,7 @@ TEST(ExecutorRegistry, WhoIsListedStaysSoThoughItsBeatComesToAnotherJobTrackerAt
   EXPECT_THAT(listed, ElementsAre(true, true));
 }
 
-TEST(ExecutorRegistry, WhoIsNotListedIsNotCalledThoughItsBeatComesToAnotherJobTracker) {
+TEST(ExecutorRegistry, HeartbeatAtAnotherJobTrackerDoesNotRelistAnExecutor) {
   TwoJobTrackers two;
   auto& one = two.first.executors.add(kOne);
   two.first.executors.add(kTwo);
@@ -292,7 +292,7 @@ TEST(ExecutorRegistry, WhoIsNotListedIsNotCalledThoughItsBeatComesToAnotherJobTr
   EXPECT_THAT(one.calls, IsEmpty()) << "it is not on the list";
 }
 
-TEST(ExecutorRegistry, AListIsSpelledAsItWasGivenAndKnowsWhoRegistersOtherwise) {
+TEST(ExecutorRegistry, ListKeepsItsSpellingAndMatchesOtherSpellings) {
   Pushed test;
   test.executor(kOne);
   ASSERT_TRUE(std::holds_alternative<wire::Acted>(list(test, {kOneWithoutStroke, kOne})));
@@ -308,7 +308,7 @@ TEST(ExecutorRegistry, AListIsSpelledAsItWasGivenAndKnowsWhoRegistersOtherwise) 
   EXPECT_EQ(test.bundle.log("orders")[0].node, kOneWithoutStroke);
 }
 
-TEST(ExecutorRegistry, KnowsWhatAnotherJobTrackerWasTold) {
+TEST(ExecutorRegistry, SeesRegistrationsAtAnotherJobTracker) {
   Pushed test;
   test.executor(kOne);
   test.bundle.executors.add(kTwo);
@@ -339,7 +339,7 @@ void register_at_each(Pushed& test, WallTime start, const std::vector<int>& time
   }
 }
 
-TEST(ExecutorRegistry, AMissedRegistrationCostsNoRunOfOneThatAlwaysCallsItselfIdle) {
+TEST(ExecutorRegistry, MissedRegistrationLosesNoRunOfAnAlwaysIdleExecutor) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.says_idle = true;
@@ -352,7 +352,7 @@ TEST(ExecutorRegistry, AMissedRegistrationCostsNoRunOfOneThatAlwaysCallsItselfId
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(ExecutorRegistry, AfterAMissedRegistrationALateResultIsStillWaitedFor) {
+TEST(ExecutorRegistry, LateResultStillCountsAfterAMissedRegistration) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.is_silent = true;
@@ -366,7 +366,7 @@ TEST(ExecutorRegistry, AfterAMissedRegistrationALateResultIsStillWaitedFor) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(ExecutorRegistry, AFirstRegistrationThatIsMissedAfterARestartCostsNoRun) {
+TEST(ExecutorRegistry, FirstRegistrationMissedAfterARestartLosesNoRun) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.says_idle = true;
@@ -381,7 +381,7 @@ TEST(ExecutorRegistry, AFirstRegistrationThatIsMissedAfterARestartCostsNoRun) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(ExecutorRegistry, ARestartIsFoundWithinTenSecondsAlsoAfterMissedRegistrations) {
+TEST(ExecutorRegistry, RestartIsDetectedWithinTenSecondsEvenAfterMissedRegistrations) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.says_idle = true;

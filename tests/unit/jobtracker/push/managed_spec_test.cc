@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using wire::xxl::ManagedJob;
 
-TEST(ManagedSpec, IsAPushJobWithWhatXxlJobSays) {
+TEST(ManagedSpec, MapsAllXxlJobFieldsToAPushJob) {
   const auto spec =
       managed_spec({.name = "Import",
                     .author = "ann",
@@ -44,7 +44,7 @@ TEST(ManagedSpec, IsAPushJobWithWhatXxlJobSays) {
   EXPECT_EQ(spec.value().retries.max, 2);
 }
 
-TEST(ManagedSpec, KnowsTheOtherSchedulesAndScripts) {
+TEST(ManagedSpec, MapsFixedRateManualAndScriptJobs) {
   const auto every = managed_spec({.name = "n",
                                    .author = "a",
                                    .schedule_type = "FIX_RATE",
@@ -62,7 +62,7 @@ TEST(ManagedSpec, KnowsTheOtherSchedulesAndScripts) {
   EXPECT_EQ(manual.value().schedule.kind, ScheduleKind::kManual);
 }
 
-TEST(ManagedSpec, KeepsTheScriptAndTheChildrenOfWhatItChanges) {
+TEST(ManagedSpec, UpdateKeepsTheScriptAndTheChildJobs) {
   JobSpec before;
   before.run = {.kind = RunKind::kScript, .script_language = "python", .script_source = "print(1)"};
   before.children = {{.group = "billing", .task_id = "next"}};
@@ -78,7 +78,7 @@ TEST(ManagedSpec, KeepsTheScriptAndTheChildrenOfWhatItChanges) {
   EXPECT_EQ(spec.value().description, "New");
 }
 
-TEST(ManagedSpec, MakesNoScriptOfAHandler) {
+TEST(ManagedSpec, UpdateDoesNotTurnAHandlerIntoAScript) {
   JobSpec before;
   before.run = {.handler = "import"};
   const auto spec = managed_spec({.name = "n",
@@ -93,7 +93,7 @@ TEST(ManagedSpec, MakesNoScriptOfAHandler) {
   EXPECT_EQ(spec.value().run.script_source, "");
 }
 
-TEST(ManagedSpec, KeepsTheAlarmsOfWhatItChangesUnlessOthersAreGiven) {
+TEST(ManagedSpec, UpdateKeepsTheAlarmRecipientsUnlessOthersAreGiven) {
   JobSpec before;
   before.alarm = {"http://hooks.example/1"};
   const auto kept = managed_spec({.name = "n", .author = "a", .handler = "x"}, "billing", &before);

@@ -120,23 +120,23 @@ class Chaos {
     one.refuses.clear();
     one.is_up = true;
     if (test_.bundle.is_up()) {
-      test_.bundle.tracker().on_executor(
+      test_.bundle.tracker().on_task_runner(
           ExecutorRegistration{.app_name = "app", .address = address}, [](const Status&) {});
     }
   }
 
   // After a while, and again until it is stored.
   void tell(wire::xxl::RunResult result) {
-    test_.bundle.executor.post_at(test_.bundle.clock.steady_now() + milliseconds{below(2000)},
-                                  [this, result] {
-                                    const auto again = [this, result](const Status& status) {
-                                      if (!status.ok()) later(result);
-                                    };
-                                    if (!test_.bundle.is_up()) return later(result);
-                                    ExecutorResults results;
-                                    results.results.push_back(result);
-                                    test_.bundle.tracker().on_executor(std::move(results), again);
-                                  });
+    test_.bundle.executor.post_at(
+        test_.bundle.clock.steady_now() + milliseconds{below(2000)}, [this, result] {
+          const auto again = [this, result](const Status& status) {
+            if (!status.ok()) later(result);
+          };
+          if (!test_.bundle.is_up()) return later(result);
+          ExecutorResults results;
+          results.results.push_back(result);
+          test_.bundle.tracker().on_task_runner(std::move(results), again);
+        });
   }
   void later(const wire::xxl::RunResult& result) {
     test_.bundle.executor.post_at(test_.bundle.clock.steady_now() + seconds{10},
@@ -163,7 +163,7 @@ void run_chaos(std::uint64_t seed) {
   chaos.check();
 }
 
-TEST(PushChaos, EveryJobEndsOnceAndNoRunIsMadeTwiceButForLostOnes) {
+TEST(PushChaos, EachJobEndsOnceAndOnlyLostRunsRunTwice) {
   // A person can have more: of each, thirteen minutes of virtual time.
   const char* wanted = std::getenv("CARILLON_PUSH_SEEDS");
   const std::uint64_t last = wanted == nullptr ? 20 : std::strtoull(wanted, nullptr, 10);
@@ -171,7 +171,7 @@ TEST(PushChaos, EveryJobEndsOnceAndNoRunIsMadeTwiceButForLostOnes) {
     run_chaos(seed);
 }
 
-TEST(PushChaos, SeedsThatBrokeAPromiseKeepIt) {
+TEST(PushChaos, SeedsOfFormerFailuresPass) {
   for (const std::uint64_t seed : {377U, 1068U}) run_chaos(seed);
 }
 

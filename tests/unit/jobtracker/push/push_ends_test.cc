@@ -20,7 +20,7 @@ using ::testing::UnorderedElementsAre;
 
 // ---- lost runs ----
 
-TEST(Push, TheRunsOfAnExecutorThatDiesAreRunElsewhere) {
+TEST(Push, DeadExecutorsRunsAreLostAndRunOnAnotherExecutor) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -39,7 +39,7 @@ TEST(Push, TheRunsOfAnExecutorThatDiesAreRunElsewhere) {
   EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 100);
 }
 
-TEST(Push, AClockThatIsSetForwardByAnHourEndsNoRun) {
+TEST(Push, ClockMovedForwardByAnHourEndsNoRun) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -54,7 +54,7 @@ TEST(Push, AClockThatIsSetForwardByAnHourEndsNoRun) {
   EXPECT_THAT(one.calls, SizeIs(1));
 }
 
-TEST(Push, TheRunsOfAnExecutorThatIsRestartedRunAgain) {
+TEST(Push, RestartedExecutorsRunsAreLostAndRunAgain) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = minutes{10};
@@ -75,7 +75,7 @@ wire::xxl::RunResult killed_before_end(std::int64_t log_id) {
           .message = std::string{wire::xxl::kKilledBeforeEnd}};
 }
 
-TEST(Push, ARunInWhichOurExecutorWasKilledIsLostAndRunsAgainAtOnce) {
+TEST(Push, RunKilledWithOurExecutorRunsAgainAtOnce) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = minutes{10};
@@ -91,7 +91,7 @@ TEST(Push, ARunInWhichOurExecutorWasKilledIsLostAndRunsAgainAtOnce) {
   EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 1);
 }
 
-TEST(Push, AShardInWhichOurExecutorWasKilledRunsAgain) {
+TEST(Push, ShardKilledWithOurExecutorRunsAgain) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.executor(kTwo);
@@ -106,7 +106,7 @@ TEST(Push, AShardInWhichOurExecutorWasKilledRunsAgain) {
   EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded);
 }
 
-TEST(Push, ARunThatWasToBeKilledIsKilledAlsoIfOurExecutorWasInstead) {
+TEST(Push, RequestedKillCountsThoughOurExecutorWasKilledInstead) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = minutes{10};
@@ -119,7 +119,7 @@ TEST(Push, ARunThatWasToBeKilledIsKilledAlsoIfOurExecutorWasInstead) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled));
 }
 
-TEST(Push, ADoubtfulRunThatIsBusyGoesOn) {
+TEST(Push, RunOfABusyExecutorContinuesAfterReregistration) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -132,7 +132,7 @@ TEST(Push, ADoubtfulRunThatIsBusyGoesOn) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, ARunThatIsLostIsFoundThoughAnotherOfItsJobKeptItsExecutorBusy) {
+TEST(Push, LostRunIsDetectedDespiteABusyExecutor) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.executor(kTwo).refuses = "no";
@@ -147,7 +147,7 @@ TEST(Push, ARunThatIsLostIsFoundThoughAnotherOfItsJobKeptItsExecutorBusy) {
   EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded);
 }
 
-TEST(Push, ARunThatAnHonestExecutorForgotIsFoundThoughNothingWasSeenOfIt) {
+TEST(Push, RunForgottenByAnHonestExecutorIsFound) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -160,7 +160,7 @@ TEST(Push, ARunThatAnHonestExecutorForgotIsFoundThoughNothingWasSeenOfIt) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
-TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleGoesOn) {
+TEST(Push, AlwaysIdleExecutorsRunContinues) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.says_idle = true;
@@ -172,7 +172,7 @@ TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleGoesOn) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleGoesOnOverARestart) {
+TEST(Push, AlwaysIdleExecutorsRunContinuesOverRestarts) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.says_idle = true;
@@ -191,7 +191,7 @@ TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleGoesOnOverARestart) {
   EXPECT_THAT(test.ended("bills"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleIsLostWhenItDies) {
+TEST(Push, AlwaysIdleExecutorsRunIsLostWhenItDies) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.says_idle = true;
@@ -207,14 +207,14 @@ TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleIsLostWhenItDies) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
-TEST(Push, ARunThatAnHonestExecutorEndedWhileNobodyListenedIsFound) {
+TEST(Push, HonestExecutorsRunThatEndedDuringAnOutageIsFound) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
   one.run_time = seconds{20};
   test.submit(pushed("orders"));
   test.bundle.run_for(seconds{10});
-  EXPECT_TRUE(test.bundle.tables().executors.begin()->second.is_honest);
+  EXPECT_TRUE(test.bundle.tables().executors.begin()->second.reports_busy_state);
   one.is_silent = true;
   test.bundle.restart_after(seconds{20});
   one.is_silent = false;
@@ -222,7 +222,7 @@ TEST(Push, ARunThatAnHonestExecutorEndedWhileNobodyListenedIsFound) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
-TEST(Push, ARunOfAnExecutorThatIsOnlySilentGoesOn) {
+TEST(Push, RunOfASilentExecutorContinues) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -238,7 +238,7 @@ TEST(Push, ARunOfAnExecutorThatIsOnlySilentGoesOn) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, ALostRunsLateResultIsRecordedAndChangesNothing) {
+TEST(Push, LateResultOfALostRunOnlyGetsCounted) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -253,7 +253,7 @@ TEST(Push, ALostRunsLateResultIsRecordedAndChangesNothing) {
   EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 1);
 }
 
-TEST(Push, ATimeOutCountsFromTheCallThoughThatHadWaitedForLongAndTheJobTrackerDied) {
+TEST(Push, TimeoutCountsFromADelayedCallDespiteACrash) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -273,7 +273,7 @@ TEST(Push, ATimeOutCountsFromTheCallThoughThatHadWaitedForLongAndTheJobTrackerDi
       << test.bundle.story("orders");
 }
 
-TEST(Push, ARunWithoutAResultEndsByItsOwnTimeOut) {
+TEST(Push, RunWithoutAResultEndsByItsOwnTimeout) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -292,7 +292,7 @@ TEST(Push, ARunWithoutAResultEndsByItsOwnTimeOut) {
 
 // ---- registrations ----
 
-TEST(Push, AnExecutorThatDoesNotRegisterAnyMoreIsNotCalled) {
+TEST(Push, ExecutorThatStopsRegisteringIsNotCalled) {
   Pushed test;
   test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -305,7 +305,7 @@ TEST(Push, AnExecutorThatDoesNotRegisterAnyMoreIsNotCalled) {
   EXPECT_EQ(test.calls_of(kOne), 0U);
 }
 
-TEST(Push, ExecutorsAreAmongTheNodesAndTheirGroupIsPushed) {
+TEST(Push, ExecutorsAreListedAsNodesAndTheirGroupAsPushed) {
   Pushed test;
   test.executor(kTwo);
   test.executor(kOne);
@@ -327,7 +327,7 @@ TEST(Push, ExecutorsAreAmongTheNodesAndTheirGroupIsPushed) {
   EXPECT_EQ(test.bundle.stat("workers"), 0);
 }
 
-TEST(Push, AnExecutorThatGoesIsNotCalledAnyMore) {
+TEST(Push, DeregisteredExecutorIsNotCalled) {
   Pushed test;
   test.executor(kOne);
   test.executor(kTwo);
@@ -338,14 +338,15 @@ TEST(Push, AnExecutorThatGoesIsNotCalledAnyMore) {
   EXPECT_TRUE(test.register_at(kOne, true).ok()) << "also when it has gone";
 }
 
-TEST(Push, ExecutorsInServiceRegisterAlsoWhenThereIsTooMuchToStore) {
+TEST(Push, KnownExecutorsRegisterThoughTheStoreQueueIsFull) {
   using carillon::testing::TrackerBundle;
   Pushed test{.bundle = TrackerBundle({.tracker = {.batcher = {.pending_max = 1}}})};
   test.executor(kOne);
   std::vector<Status> answers;
   for (const std::string& address : {kOne, kTwo, kOne}) {
-    test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address},
-                                      [&](Status status) { answers.push_back(std::move(status)); });
+    test.bundle.tracker().on_task_runner(
+        ExecutorRegistration{.app_name = "app", .address = address},
+        [&](Status status) { answers.push_back(std::move(status)); });
   }
   ASSERT_THAT(answers, SizeIs(1)) << "of the one that is new";
   EXPECT_EQ(answers[0].error().code, ErrorCode::kLimit);
@@ -354,13 +355,14 @@ TEST(Push, ExecutorsInServiceRegisterAlsoWhenThereIsTooMuchToStore) {
   EXPECT_TRUE(answers[1].ok() && answers[2].ok());
 }
 
-TEST(Push, AGroupHasAsManyExecutorsAsMayBe) {
+TEST(Push, ExecutorsBeyondTheGroupLimitAreRefused) {
   Pushed test;
   int registered = 0;
   for (int i = 1; i <= 1000; ++i) {
     const std::string address = "http://10.0.1.1:" + std::to_string(i) + "/";
-    test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address},
-                                      [&](const Status& status) { registered += status.ok(); });
+    test.bundle.tracker().on_task_runner(
+        ExecutorRegistration{.app_name = "app", .address = address},
+        [&](const Status& status) { registered += status.ok(); });
   }
   ASSERT_TRUE(test.bundle.run_until([&] { return registered == 1000; }));
   const Status refused = test.register_at(kOne);
@@ -370,7 +372,7 @@ TEST(Push, AGroupHasAsManyExecutorsAsMayBe) {
   EXPECT_TRUE(test.register_at("http://10.0.1.1:7/").ok()) << "it is one of them";
 }
 
-TEST(Push, ARegistrationThatMakesNoSenseIsRefusedByName) {
+TEST(Push, InvalidRegistrationIsRefusedWithTheReason) {
   Pushed test;
   EXPECT_THAT(test.ask(ExecutorRegistration{.app_name = "app"}).error().message,
               HasSubstr("registryValue"));
@@ -382,7 +384,7 @@ TEST(Push, ARegistrationThatMakesNoSenseIsRefusedByName) {
 
 // ---- routes that ask ----
 
-TEST(Push, FailoverCallsTheFirstThatAnswersABeat) {
+TEST(Push, FailoverCallsTheFirstExecutorThatAnswersABeat) {
   Pushed test;
   test.executor(kOne);
   test.executor(kTwo);
@@ -397,7 +399,7 @@ TEST(Push, FailoverCallsTheFirstThatAnswersABeat) {
             "no executor answers: " + kTwo + ": no answer; " + kOne + ": connection refused");
 }
 
-TEST(Push, BusyoverCallsTheFirstThatIsIdle) {
+TEST(Push, BusyoverCallsTheFirstIdleExecutor) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -417,7 +419,7 @@ TEST(Push, BusyoverCallsTheFirstThatIsIdle) {
             "no executor is idle: " + kOne + ": code 500; " + kTwo + ": code 500");
 }
 
-TEST(Push, NobodyIsCalledUnaskedWhenTheChosenOneRefuses) {
+TEST(Push, BusyoverCallsNoBusyExecutorWhenTheIdleOneRefuses) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -444,7 +446,7 @@ TEST(Push, NobodyIsCalledUnaskedWhenTheChosenOneRefuses) {
   EXPECT_EQ(test.bundle.log("orders")[1].node, kTwo);
 }
 
-TEST(Push, RoutesThatAskNameExecutorsThatSpeakHessian) {
+TEST(Push, FailedRouteNamesExecutorsThatSpeakHessian) {
   for (const Route route : {Route::kFailover, Route::kBusyover, Route::kFirst}) {
     Pushed test;
     test.executor(kOne).always_says = std::string("H\x02\x00R\x91", 5);
@@ -462,7 +464,7 @@ TEST(Push, RoutesThatAskNameExecutorsThatSpeakHessian) {
 
 // ---- kills and blocks ----
 
-TEST(Push, AKilledRunEndsByItsExecutor) {
+TEST(Push, KilledRunEndsWithTheExecutorsReport) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = minutes{10};
@@ -474,7 +476,7 @@ TEST(Push, AKilledRunEndsByItsExecutor) {
   EXPECT_EQ(test.bundle.log("orders")[0].message, "killed: killed by the admin");
 }
 
-TEST(Push, AKilledRunEndsThoughItsExecutorDoesNotMind) {
+TEST(Push, KilledRunEndsThoughItsExecutorIgnoresTheKill) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = minutes{10};
@@ -487,7 +489,7 @@ TEST(Push, AKilledRunEndsThoughItsExecutorDoesNotMind) {
   EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("did not report that it stopped"));
 }
 
-TEST(Push, AKilledRunIsNoSuccessThoughItsExecutorSaysSo) {
+TEST(Push, KilledRunIsKilledThoughItsExecutorReportsSuccess) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = minutes{10};
@@ -503,7 +505,7 @@ TEST(Push, AKilledRunIsNoSuccessThoughItsExecutorSaysSo) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled));
 }
 
-TEST(Push, ARunThatSucceededBeforeItsKillDidSucceed) {
+TEST(Push, RunThatSucceededBeforeItsKillCountsAsSucceeded) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = minutes{10};
@@ -517,7 +519,7 @@ TEST(Push, ARunThatSucceededBeforeItsKillDidSucceed) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, CoverEarlyStopsTheRunBefore) {
+TEST(Push, CoverEarlyStopsThePreviousRun) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -532,7 +534,7 @@ TEST(Push, CoverEarlyStopsTheRunBefore) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled, LogState::kSucceeded));
 }
 
-TEST(Push, ADiscardIsNoFailure) {
+TEST(Push, DiscardedCallIsNotRetried) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -551,7 +553,7 @@ TEST(Push, ADiscardIsNoFailure) {
 
 // ---- broadcast ----
 
-TEST(Push, ABroadcastCallsEachExecutorWithItsShard) {
+TEST(Push, BroadcastCallsEachExecutorWithItsShard) {
   Pushed test;
   std::vector<std::int64_t> shards;
   for (const std::string& address : {kOne, kTwo, kThree}) test.executor(address);
@@ -575,7 +577,7 @@ TEST(Push, ABroadcastCallsEachExecutorWithItsShard) {
   EXPECT_EQ(log[3].message, "3 of 3 shards succeeded");
 }
 
-TEST(Push, AShardIsRetriedByItselfAlsoAfterARestart) {
+TEST(Push, FailedShardAloneIsRetriedEvenAfterARestart) {
   for (const bool restarts : {false, true}) {
     Pushed test;
     auto& one = test.executor(kOne);
@@ -598,7 +600,7 @@ TEST(Push, AShardIsRetriedByItselfAlsoAfterARestart) {
   }
 }
 
-TEST(Push, AShardsResultThatIsToldAgainIsAnsweredWhileOthersRun) {
+TEST(Push, RepeatedShardResultIsConfirmedWhileOtherShardsRun) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.executor(kTwo).run_time = minutes{10};
@@ -621,7 +623,7 @@ TEST(Push, AShardsResultThatIsToldAgainIsAnsweredWhileOthersRun) {
   EXPECT_EQ(test.bundle.log("orders").back().message, "2 of 2 shards succeeded");
 }
 
-TEST(Push, ABroadcastFailsWithItsShardAndSaysWhich) {
+TEST(Push, BroadcastFailureNamesTheFailedShard) {
   Pushed test;
   test.executor(kOne);
   test.executor(kTwo).code = 500;
@@ -633,7 +635,7 @@ TEST(Push, ABroadcastFailsWithItsShardAndSaysWhich) {
   EXPECT_EQ(last.message, "1 of 2 shards succeeded; shard 1 at " + kTwo + ": fine");
 }
 
-TEST(Push, ADiscardedShardHasNotRunAlsoAfterARestart) {
+TEST(Push, DiscardedShardIsNotRetriedEvenAfterARestart) {
   for (const bool discards_all : {false, true}) {
     SCOPED_TRACE(discards_all);
     Pushed test;
@@ -672,7 +674,7 @@ TEST(Push, ADiscardedShardHasNotRunAlsoAfterARestart) {
   }
 }
 
-TEST(Push, AKilledBroadcastEndsEverywhere) {
+TEST(Push, KilledBroadcastStopsOnEveryExecutor) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -688,7 +690,7 @@ TEST(Push, AKilledBroadcastEndsEverywhere) {
 
 // ---- by hand ----
 
-TEST(Push, ExecutorsThatAreListedByHandNeedNotRegister) {
+TEST(Push, ManuallyListedExecutorsNeedNotRegister) {
   Pushed test;
   test.bundle.executors.add(kOne);
   test.bundle.executors.add(kTwo);
@@ -753,7 +755,7 @@ TEST(Push, AGroupIsRemovedOnceItHasNoJobs) {
   EXPECT_EQ(test.bundle.log("again")[0].state, LogState::kSucceeded);
 }
 
-TEST(Push, AListedGroupIsCalledInTheOrderOfItsListAndNobodyElseIs) {
+TEST(Push, ManualListSetsTheCallOrderAndExcludesOtherExecutors) {
   Pushed test;
   test.executor(kThree);  // before there is a list
   for (const std::string& address : {kOne, kTwo}) test.bundle.executors.add(address);
@@ -807,7 +809,7 @@ TEST(Push, ATriggerMayNameTheExecutor) {
 }
 
 // As with any other run: it goes on, and is not tried again.
-TEST(Push, AShardThatFailedIsNotTriedAgainOnceItsJobIsSuspended) {
+TEST(Push, FailedShardIsNotRetriedOnceItsJobIsSuspended) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -827,7 +829,7 @@ TEST(Push, AShardThatFailedIsNotTriedAgainOnceItsJobIsSuspended) {
   EXPECT_THAT(two.calls, SizeIs(1));
 }
 
-TEST(Push, AShardThatIsLostIsNotCalledAgainOnceItsJobIsSuspended) {
+TEST(Push, LostShardIsNotRetriedOnceItsJobIsSuspended) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);

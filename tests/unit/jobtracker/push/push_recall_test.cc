@@ -48,7 +48,7 @@ JobSpec triggered(const std::string& task_id, Overlap overlap, Block block) {
   return job;
 }
 
-TEST(PushRecall, AKilledRunIsNotCalledWhereverItWaits) {
+TEST(PushRecall, KilledRunInTheCallQueueIsNeverCalled) {
   // The second one waits for the outcome of the first.
   Crowded test({.tracker = {.pusher = {.calls_max = 1}}});
   test.submit(pushed("orders"));
@@ -70,9 +70,9 @@ TEST(PushRecall, AKilledRunIsNotCalledWhereverItWaits) {
   EXPECT_THAT(test.one.paths, Not(Contains("kill")));
 }
 
-TEST(PushRecall, AKilledRunIsNotCalledWhileItsRowIsOnItsWayToTheStore) {
+TEST(PushRecall, KillBeforeTheRunIsStoredPreventsTheCall) {
   Crowded test;
-  test.bundle.lane().work_time = [] { return milliseconds{300}; };
+  test.bundle.connection().work_time = [] { return milliseconds{300}; };
   test.submit(pushed("orders"));
   ASSERT_TRUE(test.bundle.run_until([&] { return !test.bundle.tables().executing.empty(); }));
   ASSERT_THAT(test.bundle.tables().push_runs, IsEmpty());
@@ -94,7 +94,7 @@ TEST(PushRecall, ACancelledJobIsNotCalled) {
   EXPECT_THAT(test.one.calls, IsEmpty());
 }
 
-TEST(PushRecall, ARunThatIsCoveredIsNotCalledBesideTheNext) {
+TEST(PushRecall, SupersededRunIsNotCalledAlongsideItsSuccessor) {
   Crowded test;
   auto& two = test.executor(kTwo);
   two.is_full = true;
@@ -108,7 +108,7 @@ TEST(PushRecall, ARunThatIsCoveredIsNotCalledBesideTheNext) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled, LogState::kSucceeded));
 }
 
-TEST(PushRecall, TheNextRunOfASerialJobGoesOnAtOnce) {
+TEST(PushRecall, SerialJobStartsItsNextRunRightAfterAKill) {
   Crowded test;
   test.submit(triggered("orders", Overlap::kQueue, Block::kSerialExecution));
   test.trigger("orders");
@@ -121,7 +121,7 @@ TEST(PushRecall, TheNextRunOfASerialJobGoesOnAtOnce) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled, LogState::kSucceeded));
 }
 
-TEST(PushRecall, AKilledBroadcastIsCalledNowhereElse) {
+TEST(PushRecall, KilledBroadcastIsNotCalledOnItsRemainingExecutors) {
   Crowded test;
   auto& two = test.executor(kTwo);
   two.run_time = minutes{10};
@@ -137,11 +137,11 @@ TEST(PushRecall, AKilledBroadcastIsCalledNowhereElse) {
               ElementsAre(LogState::kKilled, LogState::kKilled, LogState::kKilled));
 }
 
-TEST(PushRecall, NothingIsSentUntilTheSessionIsProvenAgain) {
+TEST(PushRecall, NoCallIsSentUntilTheSessionIsProvenAgain) {
   Crowded test({.is_shared = true});
   test.submit(pushed("orders"));
   test.bundle.run_for(seconds{1});
-  test.bundle.lane().away_until = test.bundle.clock.steady_now() + seconds{4};
+  test.bundle.connection().away_until = test.bundle.clock.steady_now() + seconds{4};
   test.bundle.run_for(seconds{2});
   test.one.is_full = false;
   test.bundle.run_for(seconds{1});
@@ -151,7 +151,7 @@ TEST(PushRecall, NothingIsSentUntilTheSessionIsProvenAgain) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(PushRecall, AJobTrackerThatStoodStillSendsNothingThatAnotherMayHaveTaken) {
+TEST(PushRecall, StalledJobTrackerSendsNoCallsAfterLosingItsSession) {
   Crowded test({.is_shared = true});
   test.submit(pushed("orders"));
   test.bundle.run_for(seconds{1});
@@ -163,7 +163,7 @@ TEST(PushRecall, AJobTrackerThatStoodStillSendsNothingThatAnotherMayHaveTaken) {
   EXPECT_THAT(test.one.calls, IsEmpty());
 }
 
-TEST(PushRecall, WhatWasNotSentByASessionThatEndsIsSentByTheNextAtOnce) {
+TEST(PushRecall, NextSessionSendsTheUnsentCallsOfAStoppedSession) {
   Crowded test({.tracker = {.pusher = {.calls_max = 1}}});
   test.submit(pushed("orders"));
   test.submit(pushed("bills"));
@@ -181,7 +181,7 @@ TEST(PushRecall, WhatWasNotSentByASessionThatEndsIsSentByTheNextAtOnce) {
   }
 }
 
-TEST(PushRecall, WhatWasSentByASessionThatEndsIsNotSentAgain) {
+TEST(PushRecall, CallsSentByAStoppedSessionAreNotRepeated) {
   Crowded test;
   test.one.is_full = false;
   test.one.run_time = seconds{20};
@@ -195,7 +195,7 @@ TEST(PushRecall, WhatWasSentByASessionThatEndsIsNotSentAgain) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(PushRecall, ASessionThatIsGoneSendsNothingMore) {
+TEST(PushRecall, KilledJobTrackerSendsNoMoreCalls) {
   Crowded test;
   test.submit(pushed("orders"));
   test.bundle.run_for(seconds{1});

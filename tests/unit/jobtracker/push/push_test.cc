@@ -26,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
-TEST(Push, AJobIsCalledRunsAndEndsByItsResult) {
+TEST(Push, JobIsCalledAndEndsWithItsExecutorResult) {
   Pushed test;
   auto& one = test.executor(kOne);
   JobSpec job = pushed("orders");
@@ -59,7 +59,7 @@ TEST(Push, AJobIsCalledRunsAndEndsByItsResult) {
   EXPECT_THAT(test.bundle.tables().push_runs, IsEmpty());
 }
 
-TEST(Push, WhatIsSubmittedToExecutorsIsPushedWithoutSayingSo) {
+TEST(Push, JobsForAnExecutorGroupArePushedByDefault) {
   Pushed test;
   test.executor(kOne);
   JobSpec job = pushed("orders");
@@ -70,7 +70,7 @@ TEST(Push, WhatIsSubmittedToExecutorsIsPushedWithoutSayingSo) {
   EXPECT_THAT(test.submit(job).reason, HasSubstr("is a group of xxl-job executors"));
 }
 
-TEST(Push, WhatIsForTaskTrackersIsNotForExecutorsAndThatIsSaid) {
+TEST(Push, PullJobWarnsWhenItsGroupHasNoTaskTracker) {
   Pushed test;
   test.executor(kOne);
   JobSpec job = pushed("pulled");
@@ -84,7 +84,7 @@ TEST(Push, WhatIsForTaskTrackersIsNotForExecutorsAndThatIsSaid) {
                             wire::Field{std::string{"no task tracker of group 'app' is there"}})));
 }
 
-TEST(Push, AScriptIsSentAlong) {
+TEST(Push, ScriptSourceIsSentWithTheCall) {
   Pushed test;
   auto& one = test.executor(kOne);
   JobSpec job = pushed("script");
@@ -97,7 +97,7 @@ TEST(Push, AScriptIsSentAlong) {
   EXPECT_GT(one.calls[0].glue_updated_ms, 0);
 }
 
-TEST(Push, AGroovyScriptForAGroupWithExecutorsNeedsNoDispatch) {
+TEST(Push, GroovyScriptForAnExecutorGroupIsPushedByDefault) {
   Pushed test;
   auto& one = test.executor(kOne);
   JobSpec job = pushed("script");
@@ -111,7 +111,7 @@ TEST(Push, AGroovyScriptForAGroupWithExecutorsNeedsNoDispatch) {
   EXPECT_THAT(test.submit(job).reason, HasSubstr("group 'default' has no xxl-job executors"));
 }
 
-TEST(Push, AJobWaitsUntilAnExecutorRegistersAndIsCalledAtOnce) {
+TEST(Push, WaitingJobIsCalledAsSoonAsAnExecutorRegisters) {
   Pushed test;
   EXPECT_THAT(test.submit(pushed("orders")).warning, HasSubstr("no executor of group 'app'"));
   test.bundle.run_for(minutes{5});
@@ -120,7 +120,7 @@ TEST(Push, AJobWaitsUntilAnExecutorRegistersAndIsCalledAtOnce) {
   EXPECT_TRUE(test.has_ended("orders", seconds{1}));
 }
 
-TEST(Push, ADefinitionIsCalledAtEachFireUnderANumberAboveThoseOfXxlJob) {
+TEST(Push, FiresUseJobIdsAboveTheXxlJobRange) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -134,7 +134,7 @@ TEST(Push, ADefinitionIsCalledAtEachFireUnderANumberAboveThoseOfXxlJob) {
   for (const auto& entry : test.bundle.log("orders")) EXPECT_EQ(entry.state, LogState::kSucceeded);
 }
 
-TEST(Push, TheNextAddressIsCalledAtOnceWhenOneRefuses) {
+TEST(Push, RefusedCallMovesToTheNextAddressAtOnce) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.executor(kTwo);
@@ -162,7 +162,7 @@ TEST(Push, TheNextAddressIsCalledAtOnceWhenOneRefuses) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, AnArrayIsARefusal) {
+TEST(Push, JsonArrayAnswerCountsAsARefusal) {
   Pushed test;
   test.executor(kOne).answers = R"([{"logId":1,"handleCode":500}])";
   test.executor(kTwo);
@@ -171,7 +171,7 @@ TEST(Push, AnArrayIsARefusal) {
   EXPECT_EQ(test.bundle.log("orders")[0].node, kTwo);
 }
 
-TEST(Push, WhatEveryExecutorRefusesFailsAndIsRetried) {
+TEST(Push, JobRefusedByEveryExecutorFailsAndIsRetried) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -188,7 +188,7 @@ TEST(Push, WhatEveryExecutorRefusesFailsAndIsRetried) {
   EXPECT_THAT(one.calls, SizeIs(3));
 }
 
-TEST(Push, ACallWhoseAnswerIsLostIsNotMadeElsewhereAndEndsByItsResult) {
+TEST(Push, CallWithALostAnswerWaitsForItsResult) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -201,7 +201,7 @@ TEST(Push, ACallWhoseAnswerIsLostIsNotMadeElsewhereAndEndsByItsResult) {
   EXPECT_THAT(two.calls, IsEmpty());
 }
 
-TEST(Push, ACallWithoutAReadableAnswerIsNotMadeElsewhere) {
+TEST(Push, CallWithAnUnreadableAnswerWaitsForItsResult) {
   Pushed test;
   auto& one = test.executor(kOne);
   auto& two = test.executor(kTwo);
@@ -213,7 +213,7 @@ TEST(Push, ACallWithoutAReadableAnswerIsNotMadeElsewhere) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, TheFirstResultCountsAndLaterOnesChangeNothing) {
+TEST(Push, OnlyTheFirstResultOfARunCounts) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.is_silent = true;
@@ -232,7 +232,7 @@ TEST(Push, TheFirstResultCountsAndLaterOnesChangeNothing) {
   EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 4);
 }
 
-TEST(Push, AFailedRunIsRetriedAndItsCodesAreTold) {
+TEST(Push, FailedRunIsRetriedAndItsResultCodesAreRecorded) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.code = 502;
@@ -249,7 +249,7 @@ TEST(Push, AFailedRunIsRetriedAndItsCodesAreTold) {
   EXPECT_EQ(test.bundle.log("orders")[1].message, "boom");
 }
 
-TEST(Push, ARetryIsMadeAtAnotherExecutor) {
+TEST(Push, RetryUsesAnotherExecutor) {
   for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -264,7 +264,7 @@ TEST(Push, ARetryIsMadeAtAnotherExecutor) {
   }
 }
 
-TEST(Push, AnExecutorThatTakesTriggersIsRemembered) {
+TEST(Push, TriggerPathOfAnExecutorIsRememberedOverARestart) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.lacks = "run";
@@ -276,7 +276,7 @@ TEST(Push, AnExecutorThatTakesTriggersIsRemembered) {
   EXPECT_THAT(one.paths, ElementsAre("run", "trigger", "trigger"));
 }
 
-TEST(Push, AnExecutorThatTakesTriggersNoMoreIsRememberedToo) {
+TEST(Push, ReturnToTheRunPathIsRememberedOverARestart) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.lacks = "run";
@@ -292,7 +292,7 @@ TEST(Push, AnExecutorThatTakesTriggersNoMoreIsRememberedToo) {
   EXPECT_THAT(one.paths, ElementsAre("run", "trigger", "trigger", "run", "run"));
 }
 
-TEST(Push, ManyCallsAtOnceLearnThePathOfAnExecutor) {
+TEST(Push, ConcurrentCallsLearnTheExecutorPath) {
   Pushed test;
   test.executor(kOne).lacks = "run";
   for (int i = 0; i < 20; ++i) test.bundle.client.submit({pushed("job-at-" + std::to_string(i))});
@@ -301,7 +301,7 @@ TEST(Push, ManyCallsAtOnceLearnThePathOfAnExecutor) {
   for (const auto& entry : test.bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
 }
 
-TEST(Push, AHangingExecutorDelaysNobodyElse) {
+TEST(Push, HangingExecutorDelaysNoOtherExecutor) {
   Pushed test;
   test.executor(kOne).hangs = true;
   test.executor(kTwo);
@@ -314,7 +314,7 @@ TEST(Push, AHangingExecutorDelaysNobodyElse) {
   EXPECT_EQ(test.calls_of(kTwo), 100U);
 }
 
-TEST(Push, AsManyCallsAreUnderWayAsMayBeAndTheOthersFollow) {
+TEST(Push, ConcurrentCallsStayWithinTheirLimit) {
   for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test{.bundle =
@@ -330,7 +330,7 @@ TEST(Push, AsManyCallsAreUnderWayAsMayBeAndTheOthersFollow) {
   }
 }
 
-TEST(Push, WhatIsToAskOneThatHangsAsksAnother) {
+TEST(Push, FailoverAndBusyoverSkipAHangingExecutor) {
   for (const Route route : {Route::kFailover, Route::kBusyover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.calls_max = 10}}})};
@@ -346,7 +346,7 @@ TEST(Push, WhatIsToAskOneThatHangsAsksAnother) {
   }
 }
 
-TEST(Push, AsManyRunsAreAtExecutorsAsMayBeAndTheOthersFollow) {
+TEST(Push, ConcurrentRunsStayWithinTheirLimit) {
   Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.runs_max = 10}}})};
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -367,7 +367,7 @@ TEST(Push, AsManyRunsAreAtExecutorsAsMayBeAndTheOthersFollow) {
   EXPECT_THAT(one.calls, SizeIs(35));
 }
 
-TEST(Push, AsManyRunsAreAtExecutorsAsMayBeOfBroadcastsToo) {
+TEST(Push, BroadcastShardsStayWithinTheRunLimit) {
   Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.runs_max = 10}}})};
   for (const std::string& address : {kOne, kTwo, kThree}) {
     test.executor(address).run_time = seconds{10};
@@ -385,7 +385,7 @@ TEST(Push, AsManyRunsAreAtExecutorsAsMayBeOfBroadcastsToo) {
   EXPECT_EQ(most, 9U);
 }
 
-TEST(Push, WhatHasEndedIsForgottenAlsoUnderMoreLoadThanCanBeStored) {
+TEST(Push, EndedRunsAreForgottenWhileTheStoreIsOverloaded) {
   Pushed test{.bundle = TrackerBundle({.tracker = {.batcher = {.completion_wait = milliseconds{5},
                                                                .rows_min = 16,
                                                                .rows_max = 16},
@@ -403,7 +403,7 @@ TEST(Push, WhatHasEndedIsForgottenAlsoUnderMoreLoadThanCanBeStored) {
   EXPECT_LT(most, 1000U);
 }
 
-TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
+TEST(Push, CallsThatCannotBePostedWaitInsteadOfFailing) {
   Pushed test;
   test.executor(kOne);
   test.bundle.executors.takes_no_more = true;
@@ -419,7 +419,7 @@ TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
   }
 }
 
-TEST(Push, WhatFindsNoFreeConnectionWaitsAndDoesNotFail) {
+TEST(Push, CallsWithoutAFreeConnectionWaitInsteadOfFailing) {
   for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -433,7 +433,7 @@ TEST(Push, WhatFindsNoFreeConnectionWaitsAndDoesNotFail) {
   }
 }
 
-TEST(Push, WhatFindsNoFreeConnectionIsCalledElsewhereIfThereIsOne) {
+TEST(Push, CallsWithoutAFreeConnectionGoToAnotherExecutor) {
   for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -448,7 +448,7 @@ TEST(Push, WhatFindsNoFreeConnectionIsCalledElsewhereIfThereIsOne) {
   }
 }
 
-TEST(Push, WhatFindsNoFreeConnectionAtOneThatLeavesWaitsForAnother) {
+TEST(Push, WaitingCallsMoveToANewExecutorWhenTheirsLeaves) {
   for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;
@@ -465,7 +465,7 @@ TEST(Push, WhatFindsNoFreeConnectionAtOneThatLeavesWaitsForAnother) {
   }
 }
 
-TEST(Push, ARunsTimeBeginsWhenItIsSent) {
+TEST(Push, RunTimeoutStartsWhenTheCallIsSent) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = seconds{2};
@@ -480,7 +480,7 @@ TEST(Push, ARunsTimeBeginsWhenItIsSent) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
-TEST(Push, AHangingExecutorOfTheSameGroupDelaysNobodyElse) {
+TEST(Push, HangingExecutorDelaysNoOthersInItsGroup) {
   Pushed test;
   test.executor(kOne).hangs = true;
   auto& two = test.executor(kTwo);
@@ -494,7 +494,7 @@ TEST(Push, AHangingExecutorOfTheSameGroupDelaysNobodyElse) {
   EXPECT_GE(two.calls.size(), 16'000U);
 }
 
-TEST(Push, AnExecutorThatWasGoneIsCalledAgainWhenItRegisters) {
+TEST(Push, RevivedExecutorIsCalledAgainOnceItRegisters) {
   Pushed test;
   test.executor(kOne);
   test.executor(kTwo);
@@ -511,7 +511,7 @@ TEST(Push, AnExecutorThatWasGoneIsCalledAgainWhenItRegisters) {
   EXPECT_EQ(test.bundle.log("third")[0].node, kOne);
 }
 
-TEST(Push, AJobsOwnAddressesMustBeOfItsGroup) {
+TEST(Push, JobAddressesOutsideItsGroupAreNotCalled) {
   Pushed test;
   test.executor(kOne);
   test.bundle.executors.add(kTwo);
@@ -534,7 +534,7 @@ TEST(Push, AFencedJobTrackerConfirmsNoResult) {
   EXPECT_FALSE(test.tell(result).ok());
 }
 
-TEST(Push, AResultThatAnotherJobTrackerWasToldEndsTheRun) {
+TEST(Push, ResultReceivedByAnotherJobTrackerEndsTheRun) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.is_silent = true;
@@ -554,7 +554,7 @@ TEST(Push, AResultThatAnotherJobTrackerWasToldEndsTheRun) {
   EXPECT_THAT(test.bundle.tables().executor_results, IsEmpty());
 }
 
-TEST(Push, AResultThatAnotherJobTrackerWasToldBeforeCounts) {
+TEST(Push, EarlierResultReceivedByAnotherJobTrackerWins) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.is_silent = true;
@@ -587,7 +587,7 @@ std::int64_t begin_beside_another(Pushed& test) {
   return one.calls.at(0).log_id;
 }
 
-TEST(Push, AResultThatAnotherWasToldBeforeCountsAlsoBehindAThousandOthers) {
+TEST(Push, EarlierResultWinsBehindThousandsOfOtherResults) {
   Pushed test;
   const std::int64_t log_id = begin_beside_another(test);
   Batch batch;
@@ -603,23 +603,23 @@ TEST(Push, AResultThatAnotherWasToldBeforeCountsAlsoBehindAThousandOthers) {
   EXPECT_THAT(test.bundle.tables().executor_results, IsEmpty());
 }
 
-TEST(Push, AResultThatAnotherWasToldBeforeCountsAlsoIfItCannotBeReadAtOnce) {
+TEST(Push, EarlierResultWinsWhenReadingItIsDelayed) {
   Pushed test;
   const std::int64_t log_id = begin_beside_another(test);
   Batch batch;
   batch.operations.emplace_back(
       PutExecutorResult{{.id = 1, .log_id = log_id, .code = 500, .message = "told another"}});
   ASSERT_TRUE(std::holds_alternative<Committed>(test.bundle.database.apply(batch)));
-  test.bundle.lane().refuses = [](const Read& question) {
+  test.bundle.connection().refuses = [](const Read& question) {
     return std::holds_alternative<ReadExecutorResults>(question);
   };
   std::optional<Status> answer;
   ExecutorResults told;
   told.results.push_back({.log_id = log_id, .code = 200, .message = "told the owner"});
-  test.bundle.tracker().on_executor(std::move(told), [&](Status status) { answer = status; });
+  test.bundle.tracker().on_task_runner(std::move(told), [&](Status status) { answer = status; });
   test.bundle.run_for(seconds{2});
   EXPECT_FALSE(answer) << "it waits";
-  test.bundle.lane().refuses = [](const Read&) { return false; };
+  test.bundle.connection().refuses = [](const Read&) { return false; };
   ASSERT_TRUE(test.has_ended("orders", seconds{2}));
   EXPECT_EQ(test.bundle.log("orders")[0].message, "told another");
   test.bundle.run_for(seconds{1});
@@ -628,7 +628,7 @@ TEST(Push, AResultThatAnotherWasToldBeforeCountsAlsoIfItCannotBeReadAtOnce) {
 
 // ---- restarts ----
 
-TEST(Push, ARunGoesOnOverARestartAndIsNotCalledAgain) {
+TEST(Push, RunSurvivesARestartWithoutASecondCall) {
   Pushed test;
   auto& one = test.executor(kOne);
   one.run_time = seconds{20};
@@ -641,7 +641,7 @@ TEST(Push, ARunGoesOnOverARestartAndIsNotCalledAgain) {
   EXPECT_EQ(test.bundle.log("orders")[0].node, kOne);
 }
 
-TEST(Push, NoLogIdComesTwiceThoughTimeStandsStillOverRestarts) {
+TEST(Push, LogIdsStayUniqueOverRestartsWithClockMovedBack) {
   Pushed test;
   auto& one = test.executor(kOne);
   const WallTime then = test.bundle.now();
@@ -659,7 +659,7 @@ TEST(Push, NoLogIdComesTwiceThoughTimeStandsStillOverRestarts) {
   EXPECT_THAT(ids, SizeIs(400));
 }
 
-TEST(Push, WhateverTheMomentOfADeathEachJobRunsAndNoneTwice) {
+TEST(Push, JobRunsOnceWheneverTheJobTrackerDies) {
   for (int step = 0; step < 60; ++step) {
     Pushed test;
     auto& one = test.executor(kOne);
@@ -679,7 +679,7 @@ TEST(Push, WhateverTheMomentOfADeathEachJobRunsAndNoneTwice) {
   }
 }
 
-TEST(Push, ARunThatWasNeverSentBeforeADeathRunsWhenNobodyKnowsOfIt) {
+TEST(Push, RunWithItsResultLostInARestartIsRetried) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -694,7 +694,7 @@ TEST(Push, ARunThatWasNeverSentBeforeADeathRunsWhenNobodyKnowsOfIt) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
-TEST(Push, LogIdsAreNumbersThatJavaScriptKnowsAndNoneComesTwice) {
+TEST(Push, LogIdsAreUniqueAndFitJavaScriptNumbers) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -715,7 +715,7 @@ TEST(Push, LogIdsAreNumbersThatJavaScriptKnowsAndNoneComesTwice) {
   EXPECT_LT(*ids.rbegin(), std::int64_t{1} << 53);
 }
 
-TEST(Push, ARouteGoesOnAfterARestart) {
+TEST(Push, RoundRobinContinuesAfterARestart) {
   Pushed test;
   for (const std::string& address : {kOne, kTwo, kThree}) test.executor(address);
   JobSpec job = pushed("orders", Route::kRound);

@@ -29,7 +29,7 @@ void trigger(Pushed& test, const std::string& task_id) {
   EXPECT_TRUE(std::holds_alternative<wire::Acted>(answer));
 }
 
-TEST(Push, AnUpdatedJobWaitsForTheRunOfTheOneBeforeAlsoAfterARestart) {
+TEST(Push, UpdatedJobWaitsForItsPreviousRunAfterARestart) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -55,7 +55,7 @@ std::string run_once(Pushed& test, const std::string& task_id) {
   return test.bundle.log(task_id).back().node;
 }
 
-TEST(Push, ConsistentHashGoesByTheNumberThatAJobHasUnderXxlJobAlsoWhenItIsUpdated) {
+TEST(Push, ConsistentHashUsesTheXxlJobIdAcrossUpdates) {
   Pushed test;
   for (const std::string& address : {kOne, kTwo, kThree}) test.executor(address);
   for (int i = 0; i < 4; ++i) {
@@ -68,7 +68,7 @@ TEST(Push, ConsistentHashGoesByTheNumberThatAJobHasUnderXxlJobAlsoWhenItIsUpdate
   for (const auto& call : test.bundle.executors.at(kOne).calls) EXPECT_EQ(call.job_id, 3);
 }
 
-TEST(Push, ConsistentHashOfAJobWithoutSuchANumberStaysWithItsTaskId) {
+TEST(Push, ConsistentHashFallsBackToTheTaskId) {
   Pushed test;
   for (const std::string& address : {kOne, kTwo, kThree}) test.executor(address);
   for (const std::string task : {"orders", "mails", "bills"}) {
@@ -81,7 +81,7 @@ TEST(Push, ConsistentHashOfAJobWithoutSuchANumberStaysWithItsTaskId) {
   }
 }
 
-TEST(Push, WhatARouteRemembersGoesOnAfterUpdatesAndRestarts) {
+TEST(Push, RouteMemorySurvivesUpdatesAndRestarts) {
   for (const Route route : {Route::kRound, Route::kLeastRecentlyUsed}) {
     SCOPED_TRACE(static_cast<int>(route));
     Pushed test;

@@ -25,45 +25,45 @@ std::vector<int> broken_by(const std::vector<int>& registrations) {
   return found;
 }
 
-TEST(Rhythm, IsBrokenByOneThatComesEarlyAndByNoneAfterIt) {
+TEST(Rhythm, IsBrokenOnceByAnEarlyRegistration) {
   EXPECT_THAT(broken_by({30, 60, 90, 102, 132, 162, 192}), ElementsAre(102));
   EXPECT_THAT(broken_by({30, 60, 61, 91, 121}), ElementsAre(61));
   EXPECT_THAT(broken_by({5, 35, 65}), ElementsAre(5)) << "as long as no period is known";
 }
 
-TEST(Rhythm, IsNotBrokenWhereSomeAreMissed) {
+TEST(Rhythm, IsNotBrokenByMissedRegistrations) {
   EXPECT_THAT(broken_by({30, 90, 120, 150, 180}), IsEmpty());
   EXPECT_THAT(broken_by({30, 60, 120, 150, 240, 270, 330, 390, 420}), IsEmpty());
   EXPECT_THAT(broken_by({60, 90, 120}), IsEmpty()) << "the first";
   EXPECT_THAT(broken_by({10, 20, 40, 50, 60, 70}), IsEmpty());
 }
 
-TEST(Rhythm, IsNotTakenForALongerOneSoThatARestartIsSeenAfterMissedOnes) {
+TEST(Rhythm, DetectsARestartAfterMissedRegistrations) {
   EXPECT_THAT(broken_by({30, 60, 120, 180, 203}), ElementsAre(203));
 }
 
-TEST(Rhythm, ThatWasTakenForALongerOneIsBrokenOnce) {
+TEST(Rhythm, IsBrokenOnceAfterOverestimatingThePeriod) {
   EXPECT_THAT(broken_by({60, 120, 150, 180, 240, 270, 300}), ElementsAre(150));
   EXPECT_THAT(broken_by({60, 120, 150, 210, 240, 300, 330, 360}), ElementsAre(150));
 }
 
-TEST(Rhythm, OfAnotherProcessIsLearnt) {
+TEST(Rhythm, LearnsThePeriodOfAReplacementProcess) {
   EXPECT_THAT(broken_by({30, 60, 70, 80, 90, 100}), ElementsAre(70)) << "a faster one";
   EXPECT_THAT(broken_by({10, 20, 25, 55, 85, 97}), ElementsAre(25, 97)) << "a slower one";
   EXPECT_THAT(broken_by({5, 10, 15, 20, 23}), ElementsAre(5, 23)) << "of a very fast one";
 }
 
-TEST(Rhythm, IsNotBrokenByOneThatIsOnTimeAfterALateOne) {
+TEST(Rhythm, AcceptsAnOnTimeRegistrationAfterALateOne) {
   EXPECT_THAT(broken_by({10, 20, 33, 40, 50}), IsEmpty());
   EXPECT_THAT(broken_by({30, 60, 102, 120, 150}), IsEmpty());
   EXPECT_THAT(broken_by({30, 60, 102, 114}), ElementsAre(114)) << "it is not";
 }
 
-TEST(Rhythm, IsNotBrokenByWhatIsKnown) {
+TEST(Rhythm, IgnoresRegistrationsAlreadySeen) {
   EXPECT_THAT(broken_by({30, 60, 60, 30, 90, 120}), IsEmpty());
 }
 
-TEST(Rhythm, HasNoPeriodBeyondThatOfAnyExecutor) {
+TEST(Rhythm, LearnsNoPeriodLongerThanAnyExecutorUses) {
   EXPECT_THAT(broken_by({80, 160, 190, 220}), IsEmpty());
 }
 

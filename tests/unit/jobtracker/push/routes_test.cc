@@ -27,7 +27,7 @@ struct Routed {
   }
 };
 
-TEST(Routes, FirstAndLastGoAlongTheList) {
+TEST(Routes, FirstAndLastFollowTheListOrder) {
   Routed routed;
   EXPECT_EQ(routed.order(Route::kFirst), kAllThree);
   EXPECT_THAT(routed.order(Route::kLast), ElementsAre(kAllThree[2], kAllThree[1], kAllThree[0]));
@@ -37,7 +37,7 @@ TEST(Routes, FirstAndLastGoAlongTheList) {
   EXPECT_EQ(routed.memory, RouteMemory{});
 }
 
-TEST(Routes, RoundBeginsAnywhereAndTakesEachInTurn) {
+TEST(Routes, RoundRobinStartsAnywhereAndTakesEachInTurn) {
   Routed routed;
   const auto start = routed.order(Route::kRound);
   EXPECT_THAT(start, UnorderedElementsAre(kAllThree[0], kAllThree[1], kAllThree[2]));
@@ -46,7 +46,7 @@ TEST(Routes, RoundBeginsAnywhereAndTakesEachInTurn) {
   EXPECT_EQ(routed.first(Route::kRound), start[0]);
 }
 
-TEST(Routes, RandomTakesEachAboutAsOften) {
+TEST(Routes, RandomChoosesAddressesEvenly) {
   Routed routed;
   std::map<std::string, int> taken;
   for (int i = 0; i < 3000; ++i) ++taken[routed.first(Route::kRandom)];
@@ -69,7 +69,7 @@ TEST(Routes, ConsistentHashChoosesAsXxlJobDoes) {
   }
 }
 
-TEST(Routes, ConsistentHashKeepsToWhoIsLeftWhenAnotherGoes) {
+TEST(Routes, ConsistentHashKeepsItsOrderWhenAnAddressLeaves) {
   Routed routed;
   for (std::int64_t job = 1; job <= 200; ++job) {
     const auto order = routed.order(Route::kConsistentHash, kAllThree, job);
@@ -79,7 +79,7 @@ TEST(Routes, ConsistentHashKeepsToWhoIsLeftWhenAnotherGoes) {
   }
 }
 
-TEST(Routes, ConsistentHashGoesOnAtTheBeginningOfItsRing) {
+TEST(Routes, ConsistentHashWrapsAroundItsRing) {
   Routed routed;
   // With places behind all of theirs, and behind all but two.
   for (const std::int64_t job : {769, 448}) {
@@ -87,7 +87,7 @@ TEST(Routes, ConsistentHashGoesOnAtTheBeginningOfItsRing) {
   }
 }
 
-TEST(Routes, LeastFrequentlyUsedEvensOut) {
+TEST(Routes, LeastFrequentlyUsedBalancesCalls) {
   Routed routed;
   std::map<std::string, int> taken;
   for (int i = 0; i < 300; ++i) ++taken[routed.first(Route::kLeastFrequentlyUsed)];
@@ -95,7 +95,7 @@ TEST(Routes, LeastFrequentlyUsedEvensOut) {
   for (const std::string& address : kAllThree) EXPECT_NEAR(taken[address], 100, 3) << address;
 }
 
-TEST(Routes, LeastFrequentlyUsedForgetsWhoHasGone) {
+TEST(Routes, LeastFrequentlyUsedForgetsRemovedAddresses) {
   Routed routed;
   for (int i = 0; i < 30; ++i) routed.first(Route::kLeastFrequentlyUsed);
   routed.first(Route::kLeastFrequentlyUsed, {kAllThree[0], kAllThree[1]});
@@ -105,7 +105,7 @@ TEST(Routes, LeastFrequentlyUsedForgetsWhoHasGone) {
   EXPECT_EQ(taken, 6);
 }
 
-TEST(Routes, LeastRecentlyUsedTakesTheEldestAndNewOnesLast) {
+TEST(Routes, LeastRecentlyUsedTakesTheOldestAndNewAddressesLast) {
   Routed routed;
   const std::vector<std::string> two{kAllThree[1], kAllThree[2]};
   EXPECT_EQ(routed.first(Route::kLeastRecentlyUsed, two), kAllThree[1]);
@@ -116,7 +116,7 @@ TEST(Routes, LeastRecentlyUsedTakesTheEldestAndNewOnesLast) {
               ElementsAre(kAllThree[2], kAllThree[1], kAllThree[0]));
 }
 
-TEST(Routes, GoOnAfterTheirMemoryWasWrittenAndRead) {
+TEST(Routes, ContinueFromSavedMemory) {
   for (const Route way : {Route::kRound, Route::kLeastFrequentlyUsed, Route::kLeastRecentlyUsed}) {
     Routed routed;
     for (int i = 0; i < 5; ++i) routed.order(way);
@@ -130,7 +130,7 @@ TEST(Routes, GoOnAfterTheirMemoryWasWrittenAndRead) {
   }
 }
 
-TEST(Routes, WithOneAddressItIsTheOne) {
+TEST(Routes, ChooseTheOnlyAddress) {
   Routed routed;
   for (int way = 0; way <= static_cast<int>(Route::kShardingBroadcast); ++way) {
     EXPECT_THAT(routed.order(static_cast<Route>(way), {kAllThree[1]}), ElementsAre(kAllThree[1]))

@@ -70,7 +70,7 @@ struct LogReading {
   Result<ExecutorLogPart> part = Error{};
 };
 
-TEST(RunLogs, AreReadAtTheExecutor) {
+TEST(RunLogs, AreReadFromTheExecutor) {
   LogReading r;
   r.begin(1, 8812);
   ASSERT_TRUE(r.read(0, 0));
@@ -94,7 +94,7 @@ TEST(RunLogs, AreReadAtTheExecutor) {
   }
 }
 
-TEST(RunLogs, AreHandedOnInParts) {
+TEST(RunLogs, AreReturnedInParts) {
   LogReading r;
   r.begin(1, 100);
   const std::string line(999'999, 'x');
@@ -106,7 +106,7 @@ TEST(RunLogs, AreHandedOnInParts) {
   EXPECT_EQ(r.asked().from_line, 2);
 }
 
-TEST(RunLogs, OfALineThatIsLongerThanAPartTheBeginningIsHandedOn) {
+TEST(RunLogs, TruncateLinesLongerThanAPart) {
   LogReading r;
   r.begin(1, 100);
   std::string line;
@@ -127,7 +127,7 @@ TEST(RunLogs, OfALineThatIsLongerThanAPartTheBeginningIsHandedOn) {
   EXPECT_EQ(r.part.value().text, "next\n");
 }
 
-TEST(RunLogs, OfAnEndlessLogWhatCameIsHandedOn) {
+TEST(RunLogs, ReturnTheReceivedLinesOfAnEndlessLog) {
   LogReading r;
   r.begin(1, 100);
   const std::string head =
@@ -148,7 +148,7 @@ TEST(RunLogs, OfAnEndlessLogWhatCameIsHandedOn) {
   EXPECT_THAT(r.part.error().message, HasSubstr("no JSON"));
 }
 
-TEST(RunLogs, FollowOneAttemptAfterTheOther) {
+TEST(RunLogs, ContinueWithTheNextAttempt) {
   LogReading r;
   r.begin(1, 100);
   r.begin(3, 300);
@@ -162,7 +162,7 @@ TEST(RunLogs, FollowOneAttemptAfterTheOther) {
   EXPECT_EQ(r.part.value().text, "second\n");
 }
 
-TEST(RunLogs, FollowOneShardAfterTheOther) {
+TEST(RunLogs, ContinueWithTheNextShard) {
   LogReading r;
   r.begin(1, 100, 0);
   r.begin(1, 101, 1);
@@ -177,7 +177,7 @@ TEST(RunLogs, FollowOneShardAfterTheOther) {
   EXPECT_EQ(r.asked().from_line, 2);
 }
 
-TEST(RunLogs, AreThoseOfTheLatestCallOfARun) {
+TEST(RunLogs, ComeFromTheLatestCallOfARun) {
   LogReading r;
   r.begin(1, 100);
   r.begin(1, 101);
@@ -185,7 +185,7 @@ TEST(RunLogs, AreThoseOfTheLatestCallOfARun) {
   EXPECT_EQ(r.asked().log_id, 101);
 }
 
-TEST(RunLogs, AreRecalledFromTheHistory) {
+TEST(RunLogs, AreLocatedFromTheHistory) {
   LogReading r;
   const auto entry = [](std::int32_t attempt, std::int64_t log_id, const std::string& node) {
     return LogEntry{.job_id = kLogged, .attempt = attempt, .node = node, .executor_log = log_id};
@@ -206,7 +206,7 @@ TEST(RunLogs, AreRecalledFromTheHistory) {
   EXPECT_THAT(urls, ElementsAre("http://h:1/log", "http://h:2/log", "http://h:3/log"));
 }
 
-TEST(RunLogs, SayWhyTheyCannotBeRead) {
+TEST(RunLogs, ReportWhyTheyCannotBeRead) {
   LogReading r;
   r.begin(1, 100);
   ASSERT_TRUE(r.read(0, 0));
@@ -230,7 +230,7 @@ TEST(RunLogs, SayWhyTheyCannotBeRead) {
   EXPECT_THAT(r.part.error().message, HasSubstr("http://h:1/job/, which is not in service"));
 }
 
-TEST(RunLogs, OfALaterAttemptAreReadThoughAnEarlierOnesLieOutOfReach) {
+TEST(RunLogs, UnreachableAttemptDoesNotHideLaterOnes) {
   LogReading r;
   r.begin(1, 11);
   r.begin(2, 12);
@@ -250,7 +250,7 @@ TEST(RunLogs, OfALaterAttemptAreReadThoughAnEarlierOnesLieOutOfReach) {
   EXPECT_THAT(r.part.value().text, HasSubstr("not in service"));
 }
 
-TEST(RunLogs, ForgetTheOldest) {
+TEST(RunLogs, ForgetTheOldestRuns) {
   LogReading r;
   for (const std::int64_t job : {7, 8, 9, 10}) r.begin(1, job, 0, JobId{job});
   EXPECT_FALSE(r.read(0, 0));
@@ -259,7 +259,7 @@ TEST(RunLogs, ForgetTheOldest) {
   EXPECT_THAT(r.box.posts, SizeIs(1));
 }
 
-TEST(RunLogs, LeaveOtherOutcomesToOthers) {
+TEST(RunLogs, IgnoreOutcomesOfOtherRequests) {
   LogReading r;
   EXPECT_FALSE(r.logs.on_outcome({.id = 1}));
 }

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 const std::string kOps = "ops@example.com";
 
-TEST(SilentExecutor, IsNamedByAnAlarmAndItsRunsStartAgainElsewhere) {
+TEST(SilentExecutor, RaisesAnAlarmAndItsRunsRestartOnAnotherExecutor) {
   for (const bool restarts : {false, true}) {
     SCOPED_TRACE(restarts);
     carillon::testing::TrackerBundle::Options options;

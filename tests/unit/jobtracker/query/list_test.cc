@@ -88,7 +88,7 @@ struct TwoOwners {
   TrackerBundle second;
 };
 
-TEST(ListOfTwoJobTrackers, JoinsWhatIsOursAndWhatIsNotWhateverThePage) {
+TEST(ListOfTwoJobTrackers, MergesOwnAndOtherDefinitionsAtAnyPageSize) {
   TwoOwners owners;
   owners.define_some();
   ASSERT_THAT(owners.stored(), SizeIs(30));
@@ -103,7 +103,7 @@ TEST(ListOfTwoJobTrackers, JoinsWhatIsOursAndWhatIsNotWhateverThePage) {
   }
 }
 
-TEST(ListOfTwoJobTrackers, ReadsNoDefinitionThatIsNotOfThePage) {
+TEST(ListOfTwoJobTrackers, ReadsOnlyTheDefinitionsOfThePage) {
   TwoOwners owners;
   owners.define_some();
   std::vector<std::size_t> read;
@@ -124,7 +124,7 @@ TEST(ListOfTwoJobTrackers, ReadsNoDefinitionThatIsNotOfThePage) {
   EXPECT_THAT(read, ElementsAre(1)) << "of the task only";
 }
 
-TEST(ListOfTwoJobTrackers, ShowsTheSameOfADefinitionAsItsOwner) {
+TEST(ListOfTwoJobTrackers, ShowsADefinitionExactlyAsItsOwnerDoes) {
   TwoOwners owners;
   JobSpec ahead = job_cron("ahead", "0/5 * * * * ?");
   ahead.overlap = Overlap::kParallel;
@@ -152,7 +152,7 @@ TEST(ListOfTwoJobTrackers, ShowsTheSameOfADefinitionAsItsOwner) {
   EXPECT_EQ(states["ahead"], "active");
 }
 
-TEST(ListOfTwoJobTrackers, FindsATaskIdInTheGroupsOfBoth) {
+TEST(ListOfTwoJobTrackers, FindsATaskIdInGroupsOfBothJobTrackers) {
   TwoOwners owners;
   owners.define_some();
   for (const char* group : {"theirs", "large", "ours"}) {
@@ -174,7 +174,7 @@ TEST(ListOfTwoJobTrackers, FindsATaskIdInTheGroupsOfBoth) {
 }
 
 // Asks like a client: when the first is not the owner, the other one is asked. No addresses are
-// known here, so the answer is not Elsewhere.
+// known here, so the answer is not Redirect.
 std::vector<wire::Row> rows_of(TrackerBundle& asked, TrackerBundle& other, wire::Query query) {
   std::vector<wire::Row> rows;
   do {
@@ -217,7 +217,7 @@ TEST(List, FindsATaskIdInEachGroup) {
   EXPECT_THAT(texts_of(rows, "group"), ElementsAre("b"));
 }
 
-TEST(List, LooksAtSomeThousandDefinitionsForAPageOfAGroup) {
+TEST(List, BoundsTheDefinitionsScannedPerPage) {
   TrackerBundle bundle;
   bundle.submit(of_group("few", job_manual("first")));
   for (int i = 0; i < 10; ++i) {

@@ -33,7 +33,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-TEST(Query, NarrowsWhatWaitsDownToATask) {
+TEST(Query, FiltersWaitingJobsByTask) {
   TrackerBundle bundle;
   JobSpec often = job_cron("often", "0/5 * * * * ?");
   often.overlap = Overlap::kParallel;
@@ -52,7 +52,7 @@ TEST(Query, NarrowsWhatWaitsDownToATask) {
   EXPECT_THAT(every_page(bundle, {.what = "waiting", .limit = 250}), SizeIs(901 + of_often.size()));
 }
 
-TEST(Query, NarrowsWhatExecutesAndWhatIsDefinedDownToATask) {
+TEST(Query, FiltersExecutingJobsAndDefinitionsByTask) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4}).behaviour = [](const auto&, const auto&) {
     return FakeRun{.time = minutes{5}};
@@ -70,7 +70,7 @@ TEST(Query, NarrowsWhatExecutesAndWhatIsDefinedDownToATask) {
   EXPECT_THAT(tasks("list", "a"), IsEmpty());
 }
 
-TEST(Query, FindsTheRareEndsOfAHistoryInOnePage) {
+TEST(Query, FindsRareHistoryStatesInOnePage) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 8}).behaviour = [](const wire::HandedJob& job, const auto&) {
     const bool fails = job.task_id == "rare";
@@ -87,7 +87,7 @@ TEST(Query, FindsTheRareEndsOfAHistoryInOnePage) {
   EXPECT_THAT(texts_of(page.rows, "task_id"), ElementsAre("rare"));
 }
 
-TEST(Query, DoesNotStartAgainWhenItsClientSendsItAgain) {
+TEST(Query, DoesNotRestartWhenItsClientResendsIt) {
   TrackerBundle bundle;
   int reads = 0;
   bundle.on_read = [&reads](const Result<ReadAnswer>&) { ++reads; };
@@ -121,7 +121,7 @@ TEST(Query, ReadsThePagesOfManyGroupsAtOnce) {
   EXPECT_EQ(reads, 2);
 }
 
-TEST(Query, SaysOfARetryForWhenItWasAndWhenItIsDue) {
+TEST(Query, ShowsTheTriggerTimeAndDueTimeOfARetry) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {
     return FakeRun{.outcome = wire::RunOutcome::kException};
@@ -144,7 +144,7 @@ TEST(Query, SaysOfARetryForWhenItWasAndWhenItIsDue) {
   EXPECT_LE(due[0], format_time(at + minutes{5} + seconds{1}));
 }
 
-TEST(Query, ShowsATriggeredRunWithItsJobsOwnPriority) {
+TEST(Query, ShowsATriggeredRunWithThePriorityOfItsJob) {
   TrackerBundle bundle;
   JobSpec manual = job_manual("manual");
   manual.priority = 7;
@@ -164,7 +164,7 @@ TEST(Query, ShowsATriggeredRunWithItsJobsOwnPriority) {
 }
 
 // All of its fires have been made by then.
-TEST(Query, ShowsACountedScheduleAsActiveUntilItsLastFireAndItCanBeTriggeredUntilThen) {
+TEST(Query, ShowsACountedScheduleAsActiveUntilItsLastFire) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {
     return FakeRun{.time = minutes{5}};
@@ -191,7 +191,7 @@ TEST(Query, ShowsACountedScheduleAsActiveUntilItsLastFireAndItCanBeTriggeredUnti
   EXPECT_FALSE(std::holds_alternative<wire::Acted>(bundle.act(wire::Verb::kTrigger, "counted")));
 }
 
-TEST(Query, TellsWorkersOfOneNameApart) {
+TEST(Query, DistinguishesWorkersWithTheSameName) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "w", .address = "host-1 pid 4"});
   bundle.add_worker({.name = "w", .address = "host-1 pid 5"});
@@ -209,7 +209,7 @@ TEST(Query, TellsWorkersOfOneNameApart) {
   EXPECT_THAT(texts_of(ops, "labels"), ElementsAre("disk=ssd,zone=a"));
 }
 
-TEST(Query, ShowsNodesByGroupAndNameAndThoseThatAreGoneLast) {
+TEST(Query, SortsNodesByGroupAndNameWithGoneNodesLast) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "z", .address = "1", .group = "b"});
   FakeWorker& first = bundle.add_worker({.name = "y", .address = "2", .group = "a"});
@@ -225,7 +225,7 @@ TEST(Query, ShowsNodesByGroupAndNameAndThoseThatAreGoneLast) {
               ElementsAre("alive", "alive", "alive", "gone"));
 }
 
-TEST(Query, ShowsWhichTaskTrackersTakeNoJobsBecauseTheirMachineIsTooBusy) {
+TEST(Query, ShowsOverloadedTaskTrackers) {
   TrackerBundle bundle;
   FakeWorker& busy = bundle.add_worker({.name = "a"});
   bundle.add_worker({.name = "b"});
@@ -266,7 +266,7 @@ TEST(Query, SaysWhyADueJobWaitsWhereNoThreadIsFree) {
             "no task tracker of group 'default' has a free thread: overloaded (a cpu 97%)");
 }
 
-TEST(Query, ShowsWhichTaskTrackersOnlyFinishWhatTheyRun) {
+TEST(Query, ShowsDrainingTaskTrackers) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.name = "a"});
   worker.behaviour = [](const auto&, const JobSpec&) { return FakeRun{.time = seconds{10}}; };
@@ -284,7 +284,7 @@ TEST(Query, ShowsWhichTaskTrackersOnlyFinishWhatTheyRun) {
   EXPECT_THAT(states(), ElementsAre("gone"));
 }
 
-TEST(Query, FindsWhatHasEndedForAWeekUnlessToldOtherwise) {
+TEST(Query, ShowsOneWeekOfHistoryUnlessConfigured) {
   EXPECT_EQ(RetentionConfig{}.log, hours{24 * 7});
   TrackerBundle bundle({.tracker = {.retention = {.log = hours{2}}}});
   bundle.add_worker();

@@ -39,7 +39,7 @@ Duration time_to_second_run(TrackerBundle& bundle, SteadyTime since) {
   return std::chrono::duration_cast<Duration>(bundle.clock.steady_now() - since);
 }
 
-TEST(Leases, OfTheJobTrackerBeforeAreWaitedForByTheOneThatTakesOver) {
+TEST(Leases, OfThePreviousJobTrackerDelayAFailover) {
   TrackerBundle first(of_lease(kLong, all_partitions()));
   auto options = of_lease(kShort, Partitions{});
   options.beside = &first;
@@ -55,7 +55,7 @@ TEST(Leases, OfTheJobTrackerBeforeAreWaitedForByTheOneThatTakesOver) {
   EXPECT_LE(first.clock.steady_now() - died, kLong + seconds{1});
 }
 
-TEST(Leases, OfOneThatMadeWayInOrderAreWaitedForLikewise) {
+TEST(Leases, OfAnOrderlyHandoverDelayTheNextOwner) {
   TrackerBundle first(of_lease(kLong, all_partitions()));
   auto options = of_lease(kShort, Partitions{});
   options.beside = &first;
@@ -71,7 +71,7 @@ TEST(Leases, OfOneThatMadeWayInOrderAreWaitedForLikewise) {
   EXPECT_GE(first.clock.steady_now() - cut_off, kLong - seconds{1});
 }
 
-TEST(Leases, OfTheSameOneBeforeItsRestartAreWaitedForThoughItGivesShorterOnesNow) {
+TEST(Leases, GivenBeforeARestartApplyThoughNewOnesAreShorter) {
   TrackerBundle bundle(of_lease(kLong));
   FakeWorker& worker = add_busy_worker(bundle);
   worker.cut_off(minutes{1});
@@ -82,7 +82,7 @@ TEST(Leases, OfTheSameOneBeforeItsRestartAreWaitedForThoughItGivesShorterOnesNow
   EXPECT_GE(time_to_second_run(bundle, died), kLong - seconds{1});
 }
 
-TEST(Leases, AreWaitedForOverSeveralRestartsOneAfterTheOther) {
+TEST(Leases, GivenEarlierApplyOverSeveralRestarts) {
   TrackerBundle bundle(of_lease(kLong));
   FakeWorker& worker = add_busy_worker(bundle);
   worker.cut_off(minutes{1});
@@ -97,7 +97,7 @@ TEST(Leases, AreWaitedForOverSeveralRestartsOneAfterTheOther) {
 }
 
 // It may not have got the answer to its registration, and knows of the longer one only.
-TEST(Leases, OfATaskTrackerThatIsHeardOfAreWaitedForToo) {
+TEST(Leases, GivenBeforeARestartApplyToReconnectedTaskTrackers) {
   TrackerBundle bundle(of_lease(kLong));
   FakeWorker& worker = add_busy_worker(bundle);
   runs_take(bundle.add_worker({.name = "second"}), minutes{10});
@@ -109,7 +109,7 @@ TEST(Leases, OfATaskTrackerThatIsHeardOfAreWaitedForToo) {
   EXPECT_GE(time_to_second_run(bundle, died), kLong - seconds{1});
 }
 
-TEST(Leases, ThatAreOverAreWaitedForByNobody) {
+TEST(Leases, ThatExpiredBeforeARestartDelayNoRerun) {
   TrackerBundle bundle(of_lease(kLong));
   bundle.run_for(seconds{1});
   bundle.give_lease(kShort);
@@ -124,7 +124,7 @@ TEST(Leases, ThatAreOverAreWaitedForByNobody) {
   EXPECT_LE(time_to_second_run(bundle, died), kShort + seconds{1});
 }
 
-TEST(Leases, OfOneThatLivesWhileTheLongerOnesOfAnotherAreOverEndSoon) {
+TEST(Leases, AreShortOnceEarlierLongerLeasesHaveExpired) {
   TrackerBundle bundle(of_lease(kLong));
   bundle.run_for(seconds{1});
   bundle.give_lease(kShort);

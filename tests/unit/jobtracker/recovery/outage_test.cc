@@ -59,7 +59,7 @@ void expect_an_outage_harms_nothing(Duration outage, bool is_shared) {
   bundle.submit(job_now("long"));
   bundle.run_for(milliseconds{100});
   const std::size_t before = bundle.runs_of("tick").size();
-  bundle.lane().away_until = bundle.clock.steady_now() + outage;
+  bundle.connection().away_until = bundle.clock.steady_now() + outage;
   bundle.run_for(outage / 2);
   const auto waiting = bundle.client.submit({job_now("meanwhile")});
   bundle.run_for(outage / 2 + seconds{3});
@@ -72,15 +72,15 @@ void expect_an_outage_harms_nothing(Duration outage, bool is_shared) {
   bundle.expect_nothing_doubled();
 }
 
-TEST(Outage, OfTenSecondsOfTheDatabaseLosesAndRepeatsNothing) {
+TEST(Outage, TenSecondsWithoutTheDatabaseLoseAndRepeatNothing) {
   for (const bool is_shared : {false, true}) expect_an_outage_harms_nothing(seconds{10}, is_shared);
 }
 
-TEST(Outage, OfAMinuteOfTheDatabaseLosesAndRepeatsNothing) {
+TEST(Outage, OneMinuteWithoutTheDatabaseLosesAndRepeatsNothing) {
   for (const bool is_shared : {false, true}) expect_an_outage_harms_nothing(minutes{1}, is_shared);
 }
 
-TEST(Outage, AJobThatWasClaimedAndNotHandedOutRunsAsSoonAsTheNextJobTrackerIsThere) {
+TEST(Outage, ClaimedButUndeliveredJobRunsRightAfterARestart) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -114,7 +114,7 @@ std::map<LogState, std::int64_t> outcomes(TrackerBundle& bundle, const std::stri
   return outcomes;
 }
 
-TEST(Outage, EachFireOfAnHourThatTheClockPassesOverHasItsOutcome) {
+TEST(Outage, EachFireInAForwardClockJumpHasAnOutcome) {
   constexpr Duration kInterval = seconds{10};
   const auto job = [](const char* task_id, Overlap overlap) {
     JobSpec made = job_every(task_id, kInterval);
@@ -143,7 +143,7 @@ TEST(Outage, EachFireOfAnHourThatTheClockPassesOverHasItsOutcome) {
                                    LogState::kCancelled)))));
 }
 
-TEST(Outage, AClockThatIsSetByAnHourEitherWayKillsNobodyAndRepeatsNothing) {
+TEST(Outage, ClockJumpLosesNoWorkerAndRepeatsNoFire) {
   for (const Duration step : {Duration{hours{1}}, -Duration{hours{1}}}) {
     SCOPED_TRACE(step.count());
     OutageBundle bundle;
@@ -160,7 +160,7 @@ TEST(Outage, AClockThatIsSetByAnHourEitherWayKillsNobodyAndRepeatsNothing) {
   }
 }
 
-TEST(Outage, AClockThatIsSetBackStopsSchedulesUntilItHasCaughtUp) {
+TEST(Outage, ClockMovedBackPausesSchedulesUntilItCatchesUp) {
   OutageBundle bundle;
   const WallTime before = bundle.now();
   bundle.clock.set_wall(before - hours{1});
@@ -175,7 +175,7 @@ TEST(Outage, AClockThatIsSetBackStopsSchedulesUntilItHasCaughtUp) {
 }
 
 // What waits for a thread, for its retry or behind a run before it.
-TEST(Outage, AClockThatIsSetBackHoldsUpNothingThatIsToRunNow) {
+TEST(Outage, ClockMovedBackDelaysNoDueJob) {
   for (const bool is_shared : {false, true}) {
     SCOPED_TRACE(is_shared);
     TrackerBundle bundle(TrackerBundle::Options{.is_shared = is_shared});
@@ -212,7 +212,7 @@ TEST(Outage, AClockThatIsSetBackHoldsUpNothingThatIsToRunNow) {
 }
 
 // Whatever is done with what waits for a thread.
-TEST(Outage, AClockThatIsSetBackHoldsUpNothingThatIsTriggeredOrResumed) {
+TEST(Outage, ClockMovedBackDelaysNoTriggeredOrResumedJob) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 1}), seconds{10});
   bundle.submit(job_now("running"));
@@ -253,10 +253,10 @@ struct Triggered {
   std::string ran_with{};
 };
 
-TEST(Outage, AClockThatIsSetBackUndoesNoTriggerWheneverItComes) {
+TEST(Outage, ClockMovedBackNeverUndoesATrigger) {
   Triggered first;
   bool is_read = false;  // what is to be moved
-  first.bundle.lane().on_read = [&](const jobtracker::Read& read) {
+  first.bundle.connection().on_read = [&](const jobtracker::Read& read) {
     const auto* upcoming = std::get_if<jobtracker::ReadUpcoming>(&read);
     is_read = is_read || (upcoming != nullptr && upcoming->through != WallTime::max());
   };
@@ -273,7 +273,7 @@ TEST(Outage, AClockThatIsSetBackUndoesNoTriggerWheneverItComes) {
 }
 
 // The client sends it again after a second; it was done by then, or is not.
-TEST(Outage, AClockThatIsSetBackHoldsUpNoJobWhoseTriggerIsSentAgain) {
+TEST(Outage, ClockMovedBackDelaysNoJobWithAResentTrigger) {
   for (const int work : {50, 100, 200, 300, 400, 600}) {
     for (int away = 0; away <= 2400; away += 100) {
       SCOPED_TRACE(::testing::Message() << "commits take " << work << " ms, trigger at " << away);
@@ -284,10 +284,10 @@ TEST(Outage, AClockThatIsSetBackHoldsUpNoJobWhoseTriggerIsSentAgain) {
       bundle.submit({job_now("a"), job_now("b")});
       bundle.clock.set_wall(bundle.now() - hours{1});
       bundle.run_for(milliseconds{away});
-      bundle.lane().work_time = [work] { return milliseconds{work}; };
+      bundle.connection().work_time = [work] { return milliseconds{work}; };
       bundle.client.act({.verb = wire::Verb::kTrigger, .group = "default", .task_id = "a"});
       bundle.run_for(seconds{10});
-      bundle.lane().work_time = [] { return milliseconds{1}; };
+      bundle.connection().work_time = [] { return milliseconds{1}; };
       bundle.run_for(minutes{1});
       EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
       EXPECT_THAT(bundle.runs_of("b"), SizeIs(1));
@@ -296,10 +296,10 @@ TEST(Outage, AClockThatIsSetBackHoldsUpNoJobWhoseTriggerIsSentAgain) {
 }
 
 // That the clock was set is noticed while more ends wait than the store takes at once.
-TEST(Outage, AClockThatIsSetBackHoldsUpNoRetryThatIsOnItsWayToABusyStore) {
+TEST(Outage, ClockMovedBackDelaysNoRetryAwaitingABusyStore) {
   constexpr int kJobs = 512;
   TrackerBundle bundle(TrackerBundle::Options{.tracker = {.batcher = {.rows_max = 64}}});
-  bundle.lane().work_time = [] { return milliseconds{300}; };
+  bundle.connection().work_time = [] { return milliseconds{300}; };
   const SteadyTime set_at = bundle.clock.steady_now() + seconds{20};
   bundle.add_worker({.threads = kJobs}).behaviour = [&](const wire::HandedJob& job,
                                                         const JobSpec&) {
@@ -317,12 +317,12 @@ TEST(Outage, AClockThatIsSetBackHoldsUpNoRetryThatIsOnItsWayToABusyStore) {
   bundle.run_for(std::chrono::duration_cast<Duration>(set_at - bundle.clock.steady_now()));
   bundle.clock.set_wall(bundle.now() - hours{1});
   bundle.run_for(seconds{10});
-  bundle.lane().work_time = [] { return milliseconds{5}; };
+  bundle.connection().work_time = [] { return milliseconds{5}; };
   bundle.run_for(minutes{1});
   EXPECT_TRUE(bundle.waiting().empty()) << bundle.waiting().size();
 }
 
-TEST(Outage, AClockThatIsSetBackWhileNoJobTrackerRunsHoldsUpNothingThatIsToRunNow) {
+TEST(Outage, ClockMovedBackDuringDowntimeDelaysNoDueJob) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), seconds{5});
   const std::vector<std::string> tasks{"a", "b", "c"};
@@ -337,7 +337,7 @@ TEST(Outage, AClockThatIsSetBackWhileNoJobTrackerRunsHoldsUpNothingThatIsToRunNo
   }
 }
 
-TEST(Outage, AClockThatIsSetBackHoldsUpNoRunOfATaskTrackerThatDied) {
+TEST(Outage, ClockMovedBackDelaysNoRerunAfterAWorkerDied) {
   TrackerBundle bundle;
   auto& dies = bundle.add_worker({.threads = 2});
   runs_take(dies, minutes{1});
@@ -356,7 +356,7 @@ TEST(Outage, AClockThatIsSetBackHoldsUpNoRunOfATaskTrackerThatDied) {
   }
 }
 
-TEST(Outage, AResumptionRepeatsNothingThatAClockAheadHadPassedOver) {
+TEST(Outage, ResumeRepeatsNoFireSkippedWhileTheClockWasAhead) {
   constexpr Duration kInterval = seconds{10};
   TrackerBundle bundle;
   bundle.add_worker();
@@ -374,7 +374,7 @@ TEST(Outage, AResumptionRepeatsNothingThatAClockAheadHadPassedOver) {
   EXPECT_GE(of[LogState::kSucceeded], 15);
 }
 
-TEST(Outage, ATaskTrackersClockThatIsAnHourOffIsSeenInTheHistoryOnly) {
+TEST(Outage, WrongTaskTrackerClockAffectsOnlyTheHistory) {
   for (const Duration off : {Duration{hours{1}}, -Duration{hours{1}}}) {
     SCOPED_TRACE(off.count());
     TrackerBundle bundle;
@@ -394,9 +394,9 @@ TEST(Outage, ATaskTrackersClockThatIsAnHourOffIsSeenInTheHistoryOnly) {
 
 // A retry whose time was read off the clock after it was set back, in the second of two groups of
 // which the first has a backlog.
-TEST(Outage, ARetryOfAfterTheSetBackIsNotMovedToo) {
+TEST(Outage, RetryScheduledAfterTheClockMovedBackIsNotShifted) {
   TrackerBundle bundle;
-  bundle.lane().work_time = [] { return milliseconds{10}; };
+  bundle.connection().work_time = [] { return milliseconds{10}; };
   runs_take(bundle.add_worker({.group = "a", .threads = 1}), minutes{1});
   auto& worker = bundle.add_worker({.group = "b", .threads = 1});
   worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
@@ -414,7 +414,7 @@ TEST(Outage, ARetryOfAfterTheSetBackIsNotMovedToo) {
   }
   bundle.run_for(seconds{2});
   bool moves = false;
-  bundle.lane().on_commit = [&](const jobtracker::Batch& batch) {
+  bundle.connection().on_commit = [&](const jobtracker::Batch& batch) {
     for (const auto& operation : batch.operations)
       moves = moves || std::holds_alternative<jobtracker::ChangeWaiting>(operation);
   };
@@ -431,9 +431,9 @@ TEST(Outage, ARetryOfAfterTheSetBackIsNotMovedToo) {
 }
 
 // Nothing stalls: a client submits all the time.
-TEST(Outage, NothingThatIsSubmittedWhileTheClockIsSetBackIsHeldUp) {
+TEST(Outage, ClockMovedBackDelaysNoNewSubmission) {
   TrackerBundle bundle;
-  bundle.lane().work_time = [] { return milliseconds{10}; };
+  bundle.connection().work_time = [] { return milliseconds{10}; };
   runs_take(bundle.add_worker({.threads = 64}), milliseconds{1});
   bundle.run_for(seconds{1});
   bundle.clock.set_wall(bundle.now() - hours{1});
@@ -448,9 +448,9 @@ TEST(Outage, NothingThatIsSubmittedWhileTheClockIsSetBackIsHeldUp) {
 }
 
 // Likewise of retries: their ends are on the way to the store.
-TEST(Outage, NoRetryIsHeldUpWhoseEndWasOnItsWayToTheStore) {
+TEST(Outage, ClockMovedBackDelaysNoRetryBeingStored) {
   TrackerBundle bundle;
-  bundle.lane().work_time = [] { return milliseconds{10}; };
+  bundle.connection().work_time = [] { return milliseconds{10}; };
   auto& worker = bundle.add_worker({.threads = 64});
   worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
     return FakeRun{.time = milliseconds{10},
@@ -473,12 +473,12 @@ TEST(Outage, NoRetryIsHeldUpWhoseEndWasOnItsWayToTheStore) {
 }
 
 // What was submitted, and whose row was on its way to the store as the clock was set back.
-TEST(Outage, WhatWasOnItsWayToTheStoreIsHeldUpNeither) {
+TEST(Outage, ClockMovedBackDelaysNoSubmissionBeingStored) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 1}), seconds{4});
   bundle.submit(job_now("first"));
   bundle.run_for(seconds{1});
-  bundle.lane().hangs_until = bundle.clock.steady_now() + seconds{8};
+  bundle.connection().hangs_until = bundle.clock.steady_now() + seconds{8};
   std::vector<JobSpec> jobs{job_now("a"), job_now("b"), job_now("c")};
   bundle.client.submit({job_now("x")});
   bundle.run_for(milliseconds{100});
@@ -491,7 +491,7 @@ TEST(Outage, WhatWasOnItsWayToTheStoreIsHeldUpNeither) {
 }
 
 // First come, first served.
-TEST(Outage, AClockThatIsSetBackKeepsTheOrder) {
+TEST(Outage, ClockMovedBackKeepsTheQueueOrder) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 1}), seconds{60});
   bundle.submit(job_now("running"));
@@ -511,7 +511,7 @@ TEST(Outage, AClockThatIsSetBackKeepsTheOrder) {
 }
 
 // A job tracker that is killed twice.
-TEST(Outage, ARetryIsMovedBackOnceThoughTheJobTrackerStartsTwice) {
+TEST(Outage, ClockMovedBackShiftsARetryOnceOverTwoRestarts) {
   for (const int ms : {5, 20, 50, 200, 1000, 5000}) {
     SCOPED_TRACE(ms);
     TrackerBundle bundle;

@@ -31,7 +31,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-TEST(Recovery, AWorkerThatLivesThroughARestartIsAdopted) {
+TEST(Recovery, LiveWorkerKeepsItsRunsOverARestart) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.add_worker({.name = "idle"});
@@ -46,7 +46,7 @@ TEST(Recovery, AWorkerThatLivesThroughARestartIsAdopted) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Recovery, WhatCannotBeSentToADeadWorkerRunsElsewhereAtOnceAndWasNoAttempt) {
+TEST(Recovery, UndeliverableJobRunsOnAnotherWorkerWithoutCostingAnAttempt) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});
   bundle.run_for(seconds{2});
@@ -59,7 +59,7 @@ TEST(Recovery, WhatCannotBeSentToADeadWorkerRunsElsewhereAtOnceAndWasNoAttempt) 
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Recovery, AJobTrackerThatStoodStillCallsNobodyDead) {
+TEST(Recovery, StalledJobTrackerDeclaresNoWorkerDead) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, seconds{30});
@@ -73,7 +73,7 @@ TEST(Recovery, AJobTrackerThatStoodStillCallsNobodyDead) {
 }
 
 // The store and the way to the worker fail together, and both come back at about the same moment.
-TEST(Recovery, AClaimThatIsCommittedWhileItsWorkerIsAwayIsNotForgotten) {
+TEST(Recovery, ClaimCommittedWhileItsWorkerIsAwayIsNotLost) {
   for (Duration cut = milliseconds{4500}; cut < milliseconds{5600}; cut += milliseconds{10}) {
     TrackerBundle bundle;
     auto& worker = bundle.add_worker();
@@ -81,9 +81,9 @@ TEST(Recovery, AClaimThatIsCommittedWhileItsWorkerIsAwayIsNotForgotten) {
     const WallTime at = bundle.now() + seconds{3};
     bundle.submit(job_at("a", at));
     bundle.run_to(at - milliseconds{200});
-    bundle.lane().work_time = [] { return seconds{5}; };
+    bundle.connection().work_time = [] { return seconds{5}; };
     bundle.run_to(at - milliseconds{20});  // Its claim is under way.
-    bundle.lane().work_time = [] { return milliseconds{1}; };
+    bundle.connection().work_time = [] { return milliseconds{1}; };
     worker.cut_off(cut);
     bundle.run_for(seconds{20});
     ASSERT_THAT(bundle.runs(), SizeIs(1)) << cut.count() << bundle.story("a");
@@ -91,7 +91,7 @@ TEST(Recovery, AClaimThatIsCommittedWhileItsWorkerIsAwayIsNotForgotten) {
   }
 }
 
-TEST(Recovery, AResultThatWasReadyDuringTheDownTimeIsTakenAfterwards) {
+TEST(Recovery, ResultFinishedDuringDowntimeIsAcceptedAfterwards) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, seconds{5});
@@ -103,7 +103,7 @@ TEST(Recovery, AResultThatWasReadyDuringTheDownTimeIsTakenAfterwards) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Recovery, JobsOfAWorkerThatNeverComesBackRunAfterOneLease) {
+TEST(Recovery, JobsOfAVanishedWorkerRunAgainAfterOneLease) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, hours{1});
@@ -121,7 +121,7 @@ TEST(Recovery, JobsOfAWorkerThatNeverComesBackRunAfterOneLease) {
   EXPECT_EQ(bundle.runs()[1].id.attempt, 2);
 }
 
-TEST(Recovery, AnIdleTaskTrackerThatDiedWithItsJobTrackerIsGone) {
+TEST(Recovery, IdleTaskTrackerThatDiedDuringDowntimeIsMarkedGone) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{2});
@@ -136,7 +136,7 @@ TEST(Recovery, AnIdleTaskTrackerThatDiedWithItsJobTrackerIsGone) {
 }
 
 // The answers to its pulls, and its registration, are long on their way.
-TEST(Recovery, AWorkerThatIsHeardOfAfterARestartIsNotDeadThoughItHasYetToRegister) {
+TEST(Recovery, UnregisteredWorkerThatPullsAfterARestartIsNotDead) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, hours{1});
@@ -156,7 +156,7 @@ TEST(Recovery, AWorkerThatIsHeardOfAfterARestartIsNotDeadThoughItHasYetToRegiste
   EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
 }
 
-TEST(Recovery, TheGridOfASkipDefinitionGoesOnAfterItsWorkerAndTrackerDied) {
+TEST(Recovery, SkipScheduleContinuesAfterItsWorkerAndJobTrackerDied) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, seconds{40});
@@ -172,7 +172,7 @@ TEST(Recovery, TheGridOfASkipDefinitionGoesOnAfterItsWorkerAndTrackerDied) {
   EXPECT_LE(bundle.waiting("a").size(), 1U);
 }
 
-TEST(Recovery, AHandOutThatWasLostGoesBackAndRunsOnce) {
+TEST(Recovery, LostHandOutIsRequeuedAndRunsOnce) {
   for (int moment = 0; moment < 10; ++moment) {  // Of the second between two pulls.
     SCOPED_TRACE(moment);
     TrackerBundle bundle;
@@ -192,7 +192,7 @@ TEST(Recovery, AHandOutThatWasLostGoesBackAndRunsOnce) {
   }
 }
 
-TEST(Recovery, AHandOutThatCrossesAGoodbyeIsNoLostRun) {
+TEST(Recovery, HandOutThatCrossesAGoodbyeIsNoLostRun) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -207,7 +207,7 @@ TEST(Recovery, AHandOutThatCrossesAGoodbyeIsNoLostRun) {
 }
 
 // The hand-out was lost on the way, and the cancel is on its own to the store.
-TEST(Recovery, AGoodbyeThatMeetsACancelIsNoLostRun) {
+TEST(Recovery, GoodbyeDuringACancelLeavesNoLostRun) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -215,7 +215,7 @@ TEST(Recovery, AGoodbyeThatMeetsACancelIsNoLostRun) {
   bundle.submit(job_every("a", hours{1}));
   bundle.run_for(milliseconds{100});
   ASSERT_THAT(bundle.tables().executing, SizeIs(1));
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{1};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{1};
   bundle.client.act({.verb = wire::Verb::kCancel, .group = "default", .task_id = "a"});
   bundle.run_for(milliseconds{100});
   worker.leave();
@@ -230,7 +230,7 @@ TEST(Recovery, AGoodbyeThatMeetsACancelIsNoLostRun) {
 }
 
 // Node groups are divided anew twice while its lease runs out.
-TEST(Recovery, OneThatIsSilentIsWaitedForForOneLeaseOverTheSessionsOfAProcess) {
+TEST(Recovery, SilentTaskTrackerGetsOneLeaseInTotalOverSessions) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, hours{1});
@@ -252,7 +252,7 @@ TEST(Recovery, OneThatIsSilentIsWaitedForForOneLeaseOverTheSessionsOfAProcess) {
   EXPECT_FALSE(bundle.tracker().awaits_silent());
 }
 
-TEST(Recovery, OneThatLivesIsNotTakenForDeadByTheNextSession) {
+TEST(Recovery, NextSessionDeclaresNoLiveTaskTrackerDead) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, seconds{20});
@@ -265,7 +265,7 @@ TEST(Recovery, OneThatLivesIsNotTakenForDeadByTheNextSession) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
 }
 
-TEST(Recovery, AWorkerThatWasCalledDeadKeepsWhatItIsHandedOnceItIsBack) {
+TEST(Recovery, ReturnedWorkerKeepsItsNewRunsAfterBeingDeclaredDead) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -282,19 +282,19 @@ TEST(Recovery, AWorkerThatWasCalledDeadKeepsWhatItIsHandedOnceItIsBack) {
 }
 
 // Its claim is on its way to the store, which stands still, when its worker goes.
-TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
+TEST(Recovery, ClaimForADepartedWorkerIsRequeuedAtOnce) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(milliseconds{1100});
   // Not when it is looked for the dead.
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2} + milliseconds{30};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{2} + milliseconds{30};
   bundle.client.submit({job_now("a")});
   bundle.run_for(milliseconds{100});
   worker.leave();
   bundle.run_for(milliseconds{100});
   EXPECT_TRUE(worker.is_alive()) << "nobody knows yet whether that claim is stored";
   bundle.add_worker({.name = "second"});
-  const SteadyTime back = bundle.lane().away_until;
+  const SteadyTime back = bundle.connection().away_until;
   bundle.run_for(seconds{4});
   EXPECT_FALSE(worker.is_alive());
   ASSERT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
@@ -303,7 +303,7 @@ TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
 }
 
 // The next session has never heard of it but by its goodbye.
-TEST(Recovery, WhatWasClaimedForOneThatGoesIsNotLostWithTheSession) {
+TEST(Recovery, NextSessionRequeuesAClaimForADepartingWorker) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -337,7 +337,7 @@ TEST(Recovery, LostHandOutsDoNotUseUpAWorkersCredit) {
 }
 
 // The worker asks to be registered again on a connection that stands, and a hand-out crosses that.
-TEST(Recovery, AHandOutThatCrossesARegistrationIsNotGivenToAnother) {
+TEST(Recovery, HandOutCrossingARegistrationRunsOnOneWorkerOnly) {
   for (int moment = 0; moment < 40; ++moment) {
     SCOPED_TRACE(moment);
     TrackerBundle bundle;
@@ -356,7 +356,7 @@ TEST(Recovery, AHandOutThatCrossesARegistrationIsNotGivenToAnother) {
 }
 
 // The list of what the worker holds is older than the hand-out, though it comes a lease after it.
-TEST(Recovery, AHandOutOnASlowWayIsNotGivenToAnother) {
+TEST(Recovery, DelayedHandOutRunsOnOneWorkerOnly) {
   for (int moment = 0; moment < 40; ++moment) {
     SCOPED_TRACE(moment);
     TrackerBundle bundle;
@@ -378,7 +378,7 @@ TEST(Recovery, AHandOutOnASlowWayIsNotGivenToAnother) {
 }
 
 // It was sent over a connection that has broken since, and comes after that of the next one.
-TEST(Recovery, ARegistrationThatWasOvertakenIsNotBelieved) {
+TEST(Recovery, OvertakenRegistrationRequeuesNoRunningJob) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.name = "first"});
   runs_take(worker, seconds{30});
@@ -397,7 +397,7 @@ TEST(Recovery, ARegistrationThatWasOvertakenIsNotBelieved) {
 }
 
 // It lists nothing, for it is as old as the worker.
-TEST(Recovery, ARegistrationThatComesAgainIsNotBelieved) {
+TEST(Recovery, RepeatedRegistrationRequeuesNoRunningJob) {
   for (const bool is_same_connection : {true, false}) {
     SCOPED_TRACE(is_same_connection);
     TrackerBundle bundle;
@@ -424,7 +424,7 @@ TEST(Recovery, ARegistrationThatComesAgainIsNotBelieved) {
 }
 
 // Over an older connection, or a second time, to the next session of the job tracker.
-TEST(Recovery, APullFromBeforeTheRegistrationIsNotBelieved) {
+TEST(Recovery, PullOlderThanTheRegistrationRequeuesNoRunningJob) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.name = "first"});
   runs_take(worker, seconds{30});
@@ -448,7 +448,7 @@ TEST(Recovery, APullFromBeforeTheRegistrationIsNotBelieved) {
 
 // Of a group in parts a task tracker works for several job trackers at a time: it may have
 // registered with the next owner of a part just before it was handed a job of it.
-TEST(Recovery, OfAGroupInPartsARegistrationDoesNotTellWhatHasNotArrived) {
+TEST(Recovery, RegistrationInAPartitionedGroupRequeuesNoUndeliveredJob) {
   TrackerBundle bundle({.start = false});
   ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
   ASSERT_TRUE(
@@ -475,7 +475,7 @@ TEST(Recovery, OfAGroupInPartsARegistrationDoesNotTellWhatHasNotArrived) {
 }
 
 // Whoever looked after the part before may have heard of the task tracker all the time.
-TEST(Recovery, OfAPartThatIsTakenOverATaskTrackerIsWaitedForAWholeLease) {
+TEST(Recovery, TaskTrackerGetsAWholeLeaseAfterAPartitionTakeover) {
   TrackerBundle bundle({.start = false, .wanted = all_partitions()});
   ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
   ASSERT_TRUE(
@@ -502,7 +502,7 @@ TEST(Recovery, OfAPartThatIsTakenOverATaskTrackerIsWaitedForAWholeLease) {
 }
 
 // What a worker sent comes again over a connection of which it does not know.
-TEST(Recovery, ThePullThatComesAgainDoesNotLeadHandOutsAstray) {
+TEST(Recovery, RepeatedPullDoesNotMisdirectHandOuts) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{2});
@@ -519,7 +519,7 @@ TEST(Recovery, ThePullThatComesAgainDoesNotLeadHandOutsAstray) {
   EXPECT_THAT(worker.runs(), SizeIs(1)) << "the next pull is not waited for";
 }
 
-TEST(Recovery, AFrozenWorkerRefusesWhatAnswersAnOldPull) {
+TEST(Recovery, FrozenWorkerRefusesHandOutsForAnOldPull) {
   TrackerBundle bundle;
   auto& frozen = bundle.add_worker({.name = "frozen"});
   bundle.run_for(seconds{2});
@@ -547,7 +547,7 @@ TEST(Recovery, ASlowStoreNeverCausesASecondRun) {
     bundle.run_for(seconds{1});
     for (int i = 0; i < 60; ++i) {
       bundle.client.submit({job_now("a" + std::to_string(i))});
-      if (i % 20 == 0) bundle.lane().away_until = bundle.clock.steady_now() + seconds{9};
+      if (i % 20 == 0) bundle.connection().away_until = bundle.clock.steady_now() + seconds{9};
       bundle.run_for(milliseconds{200});
     }
     bundle.run_for(minutes{1});
@@ -556,7 +556,7 @@ TEST(Recovery, ASlowStoreNeverCausesASecondRun) {
   }
 }
 
-TEST(Recovery, AnUnknownCommitIsSettledEitherWay) {
+TEST(Recovery, CommitWithUnknownOutcomeRunsItsJobOnce) {
   for (const MemoryFault fault : {MemoryFault::kUnknownCommitted, MemoryFault::kUnknownLost}) {
     TrackerBundle bundle;
     bundle.add_worker();
@@ -571,7 +571,7 @@ TEST(Recovery, AnUnknownCommitIsSettledEitherWay) {
   }
 }
 
-TEST(Recovery, ASessionThatWasFencedStopsDeciding) {
+TEST(Recovery, FencedSessionStopsAndAnswersNoSubmission) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.run_for(seconds{1});
@@ -625,7 +625,7 @@ struct LeftResult {
   wire::AttemptId id{};
 };
 
-TEST(Recovery, AResultThatADeadWorkerLeftEndsItsAttemptAndNothingRunsAgain) {
+TEST(Recovery, ResultLeftByADeadWorkerPreventsARerun) {
   LeftResult left;
   auto& next = left.bundle.add_worker({.name = "next"});
   ASSERT_TRUE(left.bundle.run_until([&] { return next.is_registered(); }, seconds{3}));
@@ -638,7 +638,7 @@ TEST(Recovery, AResultThatADeadWorkerLeftEndsItsAttemptAndNothingRunsAgain) {
   EXPECT_TRUE(left.bundle.is_empty());
 }
 
-TEST(Recovery, AResultThatADeadWorkerLeftCountsOnceHoweverOftenItIsTold) {
+TEST(Recovery, ResultLeftByADeadWorkerCountsOnce) {
   LeftResult left;
   auto& next = left.bundle.add_worker({.name = "next"});
   ASSERT_TRUE(left.bundle.run_until([&] { return next.is_registered(); }, seconds{3}));
@@ -648,7 +648,7 @@ TEST(Recovery, AResultThatADeadWorkerLeftCountsOnceHoweverOftenItIsTold) {
   EXPECT_TRUE(left.bundle.is_empty());
 }
 
-TEST(Recovery, AResultThatADeadWorkerLeftChangesNothingOnceItsJobRunsAgain) {
+TEST(Recovery, ResultLeftByADeadWorkerIsIgnoredAfterReruns) {
   LeftResult left;
   auto& next = left.bundle.add_worker({.name = "next"});
   runs_take(next, seconds{30});
@@ -664,7 +664,7 @@ TEST(Recovery, AResultThatADeadWorkerLeftChangesNothingOnceItsJobRunsAgain) {
   EXPECT_TRUE(left.bundle.is_empty());
 }
 
-TEST(Recovery, AReportForASessionThatDidNotRunTheAttemptChangesNothing) {
+TEST(Recovery, ReportForTheWrongSessionChangesNothing) {
   LeftResult left;
   auto& next = left.bundle.add_worker({.name = "next"});
   ASSERT_TRUE(left.bundle.run_until([&] { return next.is_registered(); }, seconds{3}));

@@ -81,7 +81,7 @@ Fires begin(TrackerBundle& bundle, Overlap overlap, bool has_worker) {
   return {.first = *job.schedule.first};
 }
 
-TEST(CalledOff, EachFireBeforeHasOneOutcome) {
+TEST(CancelledFire, EachEarlierFireHasOneOutcome) {
   for (const Act act : kActs) {
     for (const Overlap overlap :
          {Overlap::kSkip, Overlap::kQueueOne, Overlap::kQueue, Overlap::kParallel}) {
@@ -105,7 +105,7 @@ TEST(CalledOff, EachFireBeforeHasOneOutcome) {
 }
 
 // While a cancellation waits for a store that is slow, none begins that it does not know of.
-TEST(CalledOff, NoRunBeginsWhileItsCancellationIsOnItsWay) {
+TEST(CancelledFire, NoRunStartsWhileItsCancellationIsBeingStored) {
   TrackerBundle::Options options;
   options.tracker.batcher.rows_min = options.tracker.batcher.rows_max = 1;
   TrackerBundle bundle(options);
@@ -116,7 +116,7 @@ TEST(CalledOff, NoRunBeginsWhileItsCancellationIsOnItsWay) {
   job.overlap = Overlap::kParallel;
   bundle.submit(job);
   bundle.run_for(milliseconds{3500});
-  bundle.lane().work_time = [] { return milliseconds{2300}; };
+  bundle.connection().work_time = [] { return milliseconds{2300}; };
   bundle.run_for(seconds{1});
   const std::size_t begun = bundle.runs().size();
   EXPECT_TRUE(std::holds_alternative<wire::Acted>(bundle.act(wire::Verb::kCancel, "a")));
@@ -125,7 +125,7 @@ TEST(CalledOff, NoRunBeginsWhileItsCancellationIsOnItsWay) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(CalledOff, WhatWasPassedOverIsOneRow) {
+TEST(CancelledFire, SkippedFiresShareOneHistoryRow) {
   TrackerBundle bundle;
   const Fires fires = begin(bundle, Overlap::kSkip, true);
   bundle.run_to(fires.fire(6) + seconds{5});
@@ -138,7 +138,7 @@ TEST(CalledOff, WhatWasPassedOverIsOneRow) {
   EXPECT_EQ(row.message, kRunBefore);
 }
 
-TEST(CalledOff, ARunThatGoesOnOverASuspensionPassesOverOnlyWhatComesAfterTheResumption) {
+TEST(CancelledFire, RunOutlivingASuspensionSkipsOnlyFiresAfterTheResume) {
   for (const bool ends_while_suspended : {false, true}) {
     SCOPED_TRACE(ends_while_suspended);
     TrackerBundle bundle;
@@ -159,7 +159,7 @@ TEST(CalledOff, ARunThatGoesOnOverASuspensionPassesOverOnlyWhatComesAfterTheResu
   }
 }
 
-TEST(CalledOff, WhatIsSuspendedAndThenCancelledHasNothingMoreToRecord) {
+TEST(CancelledFire, CancelAfterSuspendRecordsNothingMore) {
   for (const bool runs : {true, false}) {
     SCOPED_TRACE(runs);
     TrackerBundle bundle;
@@ -174,7 +174,7 @@ TEST(CalledOff, WhatIsSuspendedAndThenCancelledHasNothingMoreToRecord) {
   }
 }
 
-TEST(CalledOff, AFireThatWasClaimedAheadOfItsTimeHasOneOutcome) {
+TEST(CancelledFire, FireClaimedAheadOfTimeHasOneOutcome) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     for (const bool restarts : {false, true}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << restarts);
@@ -194,7 +194,7 @@ TEST(CalledOff, AFireThatWasClaimedAheadOfItsTimeHasOneOutcome) {
   }
 }
 
-TEST(CalledOff, NoFireComesAfterTheLastOneOfACount) {
+TEST(CancelledFire, NoFireFollowsTheLastOfACountedSchedule) {
   for (const Act act : kActs) {
     SCOPED_TRACE(static_cast<int>(act));
     TrackerBundle bundle;
@@ -212,7 +212,7 @@ TEST(CalledOff, NoFireComesAfterTheLastOneOfACount) {
   }
 }
 
-TEST(CalledOff, OfAFixedDelayNothingIsPassedOver) {
+TEST(CancelledFire, FixedDelayScheduleSkipsNoFires) {
   for (const Act act : kActs) {
     for (const bool runs : {true, false}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(act) << ' ' << runs);
@@ -234,7 +234,7 @@ TEST(CalledOff, OfAFixedDelayNothingIsPassedOver) {
   }
 }
 
-TEST(CalledOff, OfACronWhatWasPassedOverIsCountedToo) {
+TEST(CancelledFire, CronScheduleCountsItsSkippedFires) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), hours{1});
   bundle.submit(job_cron("a", "*/10 * * * * ?"));

@@ -50,7 +50,7 @@ TEST(Overlap, CancelRunningStopsTheRunAndStartsTheNext) {
 }
 
 // Its claim and its cancel are stored together.
-TEST(Overlap, CancelRunningStopsTheRunThatHasTheLastThread) {
+TEST(Overlap, CancelRunningFreesTheLastThreadForTheNextFire) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 1}), milliseconds{2500});
   JobSpec job = job_every("a", seconds{1});
@@ -65,7 +65,7 @@ TEST(Overlap, CancelRunningStopsTheRunThatHasTheLastThread) {
 }
 
 // It is generated only later, and so after a restart.
-TEST(Overlap, CancelRunningStopsTheRunThatHasTheLastThreadWhenItsNextFireWasFarOff) {
+TEST(Overlap, CancelRunningFreesTheLastThreadForLaterGeneratedFires) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 1}), hours{3});
   JobSpec job = job_every("a", hours{1});
@@ -80,7 +80,7 @@ TEST(Overlap, CancelRunningStopsTheRunThatHasTheLastThreadWhenItsNextFireWasFarO
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(3)) << bundle.story("a");
 }
 
-TEST(Overlap, CancelRunningCallsOffWhatIsJustBeingClaimed) {
+TEST(Overlap, CancelRunningCancelsARunBeingClaimed) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 8});
   JobSpec job = job_every("a", seconds{10});
@@ -90,7 +90,7 @@ TEST(Overlap, CancelRunningCallsOffWhatIsJustBeingClaimed) {
   ASSERT_THAT(bundle.runs_of("a"), SizeIs(1));
   const WallTime first = bundle.runs_of("a")[0].trigger_time;
   bundle.run_to(first + seconds{9});
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{15};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{15};
   bundle.client.submit({job_now("under way")});
   bundle.run_to(first + seconds{28});
   EXPECT_THAT(triggers(bundle.runs_of("a")), ElementsAre(first, first + seconds{20}))
@@ -99,7 +99,7 @@ TEST(Overlap, CancelRunningCallsOffWhatIsJustBeingClaimed) {
               ElementsAre(LogState::kSucceeded, LogState::kCancelled, LogState::kSucceeded));
 }
 
-TEST(Overlap, CancelRunningEndsARunThatWaitsForItsRetry) {
+TEST(Overlap, CancelRunningEndsARunWaitingForItsRetry) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 8}).behaviour = [](const auto&, const auto&) {
     return FakeRun{.outcome = wire::RunOutcome::kException};
@@ -115,7 +115,7 @@ TEST(Overlap, CancelRunningEndsARunThatWaitsForItsRetry) {
   EXPECT_EQ(cancelled, 3);
 }
 
-TEST(Overlap, CancelRunningGoesOnBehindATriggeredRunThatEndedARetry) {
+TEST(Overlap, CancelRunningContinuesAfterATriggeredRunEndedARetry) {
   TrackerBundle bundle;
   bool fails = true;
   bundle.add_worker().behaviour = [&fails](const auto&, const auto&) {
@@ -134,8 +134,8 @@ TEST(Overlap, CancelRunningGoesOnBehindATriggeredRunThatEndedARetry) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Overlap, CancelRunningRunsTheLatestOfThoseTriggeredWhileOneWasStopped) {
-  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 1}}});
+TEST(Overlap, CancelRunningRunsOnlyTheLatestOfSeveralTriggers) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.blocked_max = 1}}});
   auto& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, hours{1});
   JobSpec job = job_manual("a");
@@ -154,7 +154,7 @@ TEST(Overlap, CancelRunningRunsTheLatestOfThoseTriggeredWhileOneWasStopped) {
   }
 }
 
-TEST(Overlap, CancelRunningGoesOnBehindATriggeredRunThatTookTheTurnOfAFire) {
+TEST(Overlap, CancelRunningContinuesAfterATriggeredRunReplacedAFire) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 8});
   JobSpec job = job_fixed_delay("a", seconds{10});

@@ -30,7 +30,7 @@ JobSpec parent_of(JobSpec parent, const std::vector<std::string>& children) {
   return parent;
 }
 
-TEST(Children, EachSuccessTriggersThemOnceAndLeavesTheirNextFire) {
+TEST(Children, AreTriggeredOncePerSuccessAndKeepTheirNextFire) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   JobSpec scheduled = job_every("scheduled", hours{1});
@@ -53,7 +53,7 @@ TEST(Children, EachSuccessTriggersThemOnceAndLeavesTheirNextFire) {
   EXPECT_THAT(bundle.runs_of("scheduled"), SizeIs(2)) << "its own fire came too";
 }
 
-TEST(Children, RunWithTheirOwnPriorityAndNothingOfTheParent) {
+TEST(Children, RunWithTheirOwnPriorityAndPayload) {
   TrackerBundle bundle;
   JobSpec child = job_manual("child");
   child.priority = 300;
@@ -76,7 +76,7 @@ TEST(Children, RunWithTheirOwnPriorityAndNothingOfTheParent) {
   EXPECT_EQ(bundle.log("child").front().message, "its own");
 }
 
-TEST(Children, OnlyASuccessTriggersThem) {
+TEST(Children, AreTriggeredOnlyByASuccess) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4}).behaviour = [](const wire::HandedJob& job, const JobSpec&) {
     if (job.task_id == "fails") return FakeRun{.outcome = wire::RunOutcome::kFailed};
@@ -98,7 +98,7 @@ TEST(Children, OnlyASuccessTriggersThem) {
   EXPECT_THAT(bundle.runs_of("c"), IsEmpty());
 }
 
-TEST(Children, ThatAreNotTriggeredAreNamedInTheParentsRow) {
+TEST(Children, NotTriggeredAreNamedInTheParentRow) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 4});
   worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
@@ -124,7 +124,7 @@ TEST(Children, ThatAreNotTriggeredAreNamedInTheParentsRow) {
   EXPECT_THAT(bundle.runs_of("queued"), SizeIs(1));
 }
 
-TEST(Children, ThatAreDefinedWithTheirParentAreThere) {
+TEST(Children, SubmittedTogetherWithTheirParentCauseNoWarning) {
   for (const bool is_child_first : {true, false}) {
     TrackerBundle bundle;
     bundle.add_worker();
@@ -136,7 +136,7 @@ TEST(Children, ThatAreDefinedWithTheirParentAreThere) {
   }
 }
 
-TEST(Children, OfAChainRunOneAfterTheOther) {
+TEST(Children, OfAChainRunInOrder) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(parent_of(job_manual("first"), {"second"}));
@@ -151,7 +151,7 @@ TEST(Children, OfAChainRunOneAfterTheOther) {
 
 // The job tracker dies at every moment around the end of the parent's run, before and after its
 // commit has begun.
-TEST(Children, AreThereWhateverIsKilledAroundTheEnd) {
+TEST(Children, RunOnceWheneverTheJobTrackerDies) {
   for (const bool commit_lands : {false, true}) {
     for (int moment = -2000; moment < 6000; moment += 200) {
       SCOPED_TRACE(::testing::Message() << commit_lands << ' ' << moment);
@@ -171,7 +171,7 @@ TEST(Children, AreThereWhateverIsKilledAroundTheEnd) {
   }
 }
 
-TEST(Children, AreTriggeredOnceThoughTheResultComesTwice) {
+TEST(Children, AreTriggeredOnceByARepeatedResult) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker();
   runs_take(worker, seconds{1});
@@ -189,7 +189,7 @@ TEST(Children, AreTriggeredOnceThoughTheResultComesTwice) {
   EXPECT_THAT(children, SizeIs(1));
 }
 
-TEST(Children, OfARunWhoseDefinitionIsSuspendedMeanwhileAreTriggered) {
+TEST(Children, AreTriggeredThoughTheirParentIsSuspendedDuringTheRun) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker();
   runs_take(worker, seconds{5});
@@ -227,7 +227,7 @@ struct TwoJobTrackers {
   }
 };
 
-TEST(Children, OfAGroupThatAnotherJobTrackerHasJustMadeAreKnown) {
+TEST(Children, AreFoundInGroupsJustCreatedByAnotherJobTracker) {
   TwoJobTrackers two;
   two.define_child();
   EXPECT_EQ(two.first.submit(two.parent()).warning, "");
@@ -235,7 +235,7 @@ TEST(Children, OfAGroupThatAnotherJobTrackerHasJustMadeAreKnown) {
   EXPECT_THAT(two.second.runs_of("child"), SizeIs(1));
 }
 
-TEST(Children, OfAGroupThatAnotherJobTrackerMakesWhileTheParentRunsAreTriggered) {
+TEST(Children, AreTriggeredInAGroupCreatedWhileTheParentRuns) {
   TwoJobTrackers two;
   runs_take(*two.first.workers()[0], milliseconds{300});
   EXPECT_EQ(two.first.submit(two.parent()).warning, "not defined yet: beta/child");
@@ -247,25 +247,25 @@ TEST(Children, OfAGroupThatAnotherJobTrackerMakesWhileTheParentRunsAreTriggered)
   EXPECT_EQ(log.front().message, "");
 }
 
-TEST(Children, AreTriggeredLaterWhereTheStoreCannotBeAskedForTheirGroup) {
+TEST(Children, AreTriggeredLaterWhenTheirGroupCannotBeRead) {
   TwoJobTrackers two;
   runs_take(*two.first.workers()[0], milliseconds{300});
   two.first.submit(two.parent());
   two.define_child();
-  const auto nothing = two.first.lane().refuses;
-  two.first.lane().refuses = [](const Read& question) {
+  const auto nothing = two.first.connection().refuses;
+  two.first.connection().refuses = [](const Read& question) {
     return std::holds_alternative<FindGroup>(question);
   };
   two.first.run_for(milliseconds{500});
   EXPECT_THAT(two.first.log("parent"), IsEmpty()) << "its end waits";
-  two.first.lane().refuses = nothing;
+  two.first.connection().refuses = nothing;
   two.first.run_for(seconds{10});
   EXPECT_THAT(two.second.runs_of("child"), SizeIs(1));
   EXPECT_THAT(two.first.log("parent"), SizeIs(1));
 }
 
 // They are asked for together.
-TEST(Children, OfAGroupThatNobodyHasMadeCostManyEndsFewQuestions) {
+TEST(Children, InAMissingGroupCostFewReads) {
   TwoJobTrackers two;
   runs_take(*two.first.workers()[0], milliseconds{300});
   std::vector<JobSpec> parents;
@@ -278,7 +278,7 @@ TEST(Children, OfAGroupThatNobodyHasMadeCostManyEndsFewQuestions) {
   two.first.run_for(milliseconds{100});
   int questions = 0;
   two.first.submit(parents);
-  two.first.lane().refuses = [&questions](const Read& question) {
+  two.first.connection().refuses = [&questions](const Read& question) {
     questions += std::holds_alternative<FindGroup>(question) ? 1 : 0;
     return false;
   };
@@ -288,7 +288,7 @@ TEST(Children, OfAGroupThatNobodyHasMadeCostManyEndsFewQuestions) {
   EXPECT_LT(questions, 20);
 }
 
-TEST(Children, OfAGroupThatNobodyHasMadeAreNamedInTheParentsRow) {
+TEST(Children, InAMissingGroupAreNamedInTheParentRow) {
   TwoJobTrackers two;
   two.first.submit(two.parent());
   two.first.run_for(seconds{10});
@@ -297,7 +297,7 @@ TEST(Children, OfAGroupThatNobodyHasMadeAreNamedInTheParentsRow) {
   EXPECT_EQ(log.front().message, "not triggered: beta/child is not defined");
 }
 
-TEST(Children, LoopsAreRefusedByName) {
+TEST(Children, LoopsAreRefusedWithTheirPath) {
   TrackerBundle bundle;
   const auto reason = [&bundle](const JobSpec& job) { return bundle.submit(job).reason; };
   EXPECT_EQ(reason(parent_of(job_manual("a"), {"a"})),
@@ -318,14 +318,14 @@ TEST(Children, LoopsAreRefusedByName) {
   EXPECT_EQ(reason(parent_of(job_manual("c"), {"a"})), "") << "b has no children any more";
 }
 
-TEST(Children, ARefusalHasNoWarning) {
+TEST(Children, RefusedParentCarriesNoWarning) {
   TrackerBundle bundle;
   const auto answer = bundle.submit(parent_of(job_manual("a"), {"a", "not defined"}));
   EXPECT_EQ(answer.reason, "children form a loop: default/a > default/a");
   EXPECT_EQ(answer.warning, "");
 }
 
-TEST(Children, LoopsOfOneMessageAndOfTwoThatCrossAreRefused) {
+TEST(Children, LoopsWithinAMessageOrAcrossTwoAreRefused) {
   TrackerBundle bundle;
   bundle.run_for(seconds{1});
   const auto together = bundle.submit(
@@ -334,7 +334,7 @@ TEST(Children, LoopsOfOneMessageAndOfTwoThatCrossAreRefused) {
   EXPECT_EQ(together.answers[0].status, wire::SubmitStatus::kAccepted);
   EXPECT_THAT(together.answers[1].reason, HasSubstr("children form a loop"));
   EXPECT_EQ(together.answers[2].status, wire::SubmitStatus::kAccepted);
-  bundle.lane().work_time = [] { return milliseconds{300}; };
+  bundle.connection().work_time = [] { return milliseconds{300}; };
   bundle.client.submit({parent_of(job_manual("x"), {"y"})});
   const auto crossing = bundle.submit(parent_of(job_manual("y"), {"x"}));
   EXPECT_THAT(crossing.reason, HasSubstr("children form a loop"));

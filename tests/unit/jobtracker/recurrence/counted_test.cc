@@ -55,7 +55,7 @@ std::vector<LogState> missed_then_succeeded(std::size_t missed, std::size_t runs
   return states;
 }
 
-TEST_P(Counted, WhatWasMissedIsRecordedAndOthersRunForIt) {
+TEST_P(CountedJob, MissedFiresAreRecordedAndReplacedByLaterOnes) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   JobSpec job = each_minute(3, GetParam());
@@ -69,7 +69,7 @@ TEST_P(Counted, WhatWasMissedIsRecordedAndOthersRunForIt) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST_P(Counted, TheNewestThatWasMissedIsTheOneThatRunsOnce) {
+TEST_P(CountedJob, FireOncePolicyRunsTheNewestMissedFire) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   JobSpec job = each_minute(3, GetParam());
@@ -82,7 +82,7 @@ TEST_P(Counted, TheNewestThatWasMissedIsTheOneThatRunsOnce) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Counted, OfThoseThatMayStillRunAllDo) {
+TEST(CountedJob, FireAllPolicyRunsEveryMissedFireInItsWindow) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -101,7 +101,7 @@ TEST(Counted, OfThoseThatMayStillRunAllDo) {
   }
 }
 
-TEST(Counted, IsOverAsIfNothingHadBeenMissedWhereAllOfThatRuns) {
+TEST(CountedJob, ScheduleEndsWhenItsMissedFiresCompleteTheCount) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -121,7 +121,7 @@ TEST(Counted, IsOverAsIfNothingHadBeenMissedWhereAllOfThatRuns) {
 }
 
 // However long nobody ran.
-TEST(Counted, TheFirstOfThoseThatMayStillRunAreItsLast) {
+TEST(CountedJob, FireAllPolicyEndsTheCountWithTheFirstMisfires) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   JobSpec job = each_minute(3, Overlap::kParallel);
@@ -137,7 +137,7 @@ TEST(Counted, TheFirstOfThoseThatMayStillRunAreItsLast) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Counted, TheNextFireTakesThePlaceOfOneThatCameTooLate) {
+TEST(CountedJob, NextFireReplacesAnExpiredFire) {
   TrackerBundle bundle;
   JobSpec job = each_minute(3, Overlap::kParallel);
   job.schedule.first = bundle.now() + minutes{1};
@@ -153,7 +153,7 @@ TEST(Counted, TheNextFireTakesThePlaceOfOneThatCameTooLate) {
 }
 
 // Its only run comes too late, so the next fire that was not missed takes its place.
-TEST(Counted, FiresThatWerePassedOverHaveNoSecondOutcomeWhenTheJobIsCancelled) {
+TEST(CountedJob, SkippedFiresHaveOneOutcomeWhenTheJobIsCancelled) {
   TrackerBundle bundle(
       {.tracker = {.recurrence = {.horizon = seconds{20}, .period = seconds{10}}}});
   JobSpec job = each_minute(1, Overlap::kQueue);

@@ -31,7 +31,7 @@ TEST(Generation, StaysBelowItsCapAfterARestart) {
 }
 
 // On a store that is slow, with more schedules than have rows under way at a time.
-TEST(Generation, AfterAStartNoneHasMuchAheadWhileAnotherHasNothing) {
+TEST(Generation, NoScheduleRunsDryAfterStartingOnASlowStore) {
   TrackerBundle bundle;
   const WallTime begin = std::chrono::ceil<minutes>(bundle.now());
   const auto submit = [&](const std::string& task_id, Duration interval, WallTime first) {
@@ -48,8 +48,8 @@ TEST(Generation, AfterAStartNoneHasMuchAheadWhileAnotherHasNothing) {
   while (left() >= seconds{75}) bundle.run_for(seconds{1});
   bundle.kill_tracker();
   bundle.run_for(left() - seconds{18});
-  bundle.on_lane = [](carillon::testing::FakeLane& lane) {
-    lane.work_time = [] { return seconds{1}; };
+  bundle.on_connection = [](carillon::testing::FakeStoreConnection& connection) {
+    connection.work_time = [] { return seconds{1}; };
   };
   bundle.start_tracker();
   int late = 0;

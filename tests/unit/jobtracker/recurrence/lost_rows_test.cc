@@ -27,7 +27,7 @@ void lose_rows(const TrackerBundle& bundle, const std::string& task_id) {
   }
 }
 
-TEST(LostRows, AScheduleGoesOnAfterARestart) {
+TEST(LostRows, ScheduleContinuesAfterARestart) {
   for (const Duration interval : {Duration{minutes{5}}, Duration{hours{2}}}) {
     TrackerBundle bundle;
     bundle.add_worker();
@@ -45,7 +45,7 @@ TEST(LostRows, AScheduleGoesOnAfterARestart) {
   }
 }
 
-TEST(LostRows, AScheduleGoesOnWithoutARestart) {
+TEST(LostRows, ScheduleContinuesWithoutARestart) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit({job_every("a", minutes{5}), job_fixed_delay("b", minutes{5})});
@@ -60,7 +60,7 @@ TEST(LostRows, AScheduleGoesOnWithoutARestart) {
   }
 }
 
-TEST(LostRows, ARunningJobThatIsCancelledAndSubmittedAgainRunsUnderTheSameId) {
+TEST(LostRows, JobCancelledWhileRunningCanReuseItsTaskId) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 2});
   worker.behaviour = [](const auto&, const JobSpec&) { return FakeRun{.time = minutes{3}}; };

@@ -67,7 +67,7 @@ std::int64_t missed(const TrackerBundle& bundle, const std::string& task_id) {
   return all;
 }
 
-TEST(MissedFires, OfManyJobsAreOneLineOfTheLog) {
+TEST(MissedFires, OfManyJobsProduceOneLogLine) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   for (int i = 0; i < 50; ++i) {
@@ -115,7 +115,7 @@ TEST_P(AfterDownTime, EveryFireHasOneOutcome) {
 }
 
 // The occurrence that was missed stood in the delayed table.
-TEST_P(AfterDownTime, AFarFireHasOneOutcome) {
+TEST_P(AfterDownTime, DistantFireHasOneOutcome) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec job = job_every("a", hours{3});
@@ -134,7 +134,7 @@ TEST_P(AfterDownTime, AFarFireHasOneOutcome) {
   EXPECT_THAT(bundle.runs(), SizeIs(expected + 1)) << bundle.story("a");
 }
 
-TEST(Misfire, FireAllKeepsToItsMaxAndWindow) {
+TEST(Misfire, FireAllKeepsToItsMaximumAndWindow) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel})
     for (const bool by_window : {false, true}) {
       TrackerBundle bundle;
@@ -164,7 +164,7 @@ TEST(Misfire, FireAllKeepsToItsMaxAndWindow) {
 
 // The tracker dies once more before everything has its outcome.
 // The fire came three minutes before there was a job tracker again.
-TEST(Misfire, BeginsWithTheJobsOwnThreshold) {
+TEST(Misfire, StartsAtTheThresholdOfTheJob) {
   for (const bool is_missed : {false, true}) {
     TrackerBundle bundle;
     bundle.add_worker();
@@ -181,7 +181,7 @@ TEST(Misfire, BeginsWithTheJobsOwnThreshold) {
   }
 }
 
-TEST_P(AfterDownTime, EveryFireHasOneOutcomeAlsoAfterACrashInTheRecovery) {
+TEST_P(AfterDownTime, EveryFireHasOneOutcomeAfterACrashDuringRecovery) {
   constexpr int kJobs = 40;
   for (const int moment : {2, 5, 10, 15, 20, 25, 30, 60, 200}) {
     SCOPED_TRACE(moment);
@@ -214,7 +214,7 @@ TEST_P(AfterDownTime, EveryFireHasOneOutcomeAlsoAfterACrashInTheRecovery) {
   }
 }
 
-TEST_P(AfterDownTime, AShortDownTimeMissesNothing) {
+TEST_P(AfterDownTime, ShortDowntimeMissesNoFire) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   JobSpec job = job_every("a", seconds{1});
@@ -235,7 +235,7 @@ TEST_P(AfterDownTime, AShortDownTimeMissesNothing) {
 }
 
 // Millions of fires are counted some at a time, so that nobody else waits for that.
-TEST(Misfire, ALongDownTimeOfASecondlyJobIsCountedInManyTurns) {
+TEST(Misfire, LongDowntimeOfASecondlyJobIsCountedInSlices) {
   for (const MisfirePolicy policy : {MisfirePolicy::kFireOnce, MisfirePolicy::kFireAll}) {
     TrackerBundle bundle;
     bundle.add_worker();
@@ -268,7 +268,7 @@ TEST(Misfire, ALongDownTimeOfASecondlyJobIsCountedInManyTurns) {
   }
 }
 
-TEST(Misfire, OfAShortIntervalTheFiresThatDoNotRunAreNotLookedAt) {
+TEST(Misfire, MissedFiresOfAShortIntervalAreCountedWithoutEnumeration) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {
     return FakeRun{.time = milliseconds{1}};
@@ -296,7 +296,7 @@ TEST(Misfire, OfAShortIntervalTheFiresThatDoNotRunAreNotLookedAt) {
   EXPECT_EQ(first_after, entry->trigger_time + entry->count * milliseconds{100});
 }
 
-TEST(Misfire, ARunThatGoesOnThroughADownTimePassesOverAllFiresOfAnInterval) {
+TEST(Misfire, RunThroughADowntimeSkipsAllFiresOfItsInterval) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {
     return FakeRun{.time = seconds{2}};
@@ -317,7 +317,7 @@ TEST(Misfire, ARunThatGoesOnThroughADownTimePassesOverAllFiresOfAnInterval) {
 }
 
 // The fires up to its end are passed over, as at any time; those after it were missed.
-TEST(Misfire, OfARunThatEndedInADownTimeTheFiresAfterItWereMissed) {
+TEST(Misfire, FiresAfterARunThatEndedDuringDowntimeAreMissed) {
   for (const MisfirePolicy policy :
        {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
     TrackerBundle bundle;
@@ -357,7 +357,7 @@ TEST(Misfire, OfARunThatEndedInADownTimeTheFiresAfterItWereMissed) {
 }
 
 // As an occurrence would that had waited in the table.
-TEST(Misfire, AFireAfterTheEndOfARunThatIsLateAndNotMissedRuns) {
+TEST(Misfire, LateFireWithinTheThresholdRunsAfterItsPredecessorEnded) {
   TrackerBundle bundle;
   bool is_first = true;
   bundle.add_worker().behaviour = [&is_first](const auto&, const auto&) {
@@ -373,7 +373,7 @@ TEST(Misfire, AFireAfterTheEndOfARunThatIsLateAndNotMissedRuns) {
   EXPECT_THAT(bundle.log("a"), SizeIs(2)) << bundle.story("a");
 }
 
-TEST(Misfire, AnAtJobRunsLateUnlessItsPolicyIsSkip) {
+TEST(Misfire, OneTimeJobRunsLateUnlessItsPolicyIsSkip) {
   TrackerBundle bundle;
   bundle.add_worker();
   const WallTime at = bundle.now() + minutes{2};
@@ -393,7 +393,7 @@ TEST(Misfire, AnAtJobRunsLateUnlessItsPolicyIsSkip) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Misfire, AnAtJobOfFireAllRunsLateWithinItsWindow) {
+TEST(Misfire, OneTimeFireAllJobRunsLateWithinItsWindow) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec old = job_at("old", bundle.now() + minutes{2});
@@ -409,7 +409,7 @@ TEST(Misfire, AnAtJobOfFireAllRunsLateWithinItsWindow) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Misfire, AnAtJobThatIsNotToRunLateEndsAtTheStartThoughNobodyComesForIt) {
+TEST(Misfire, MissedOneTimeSkipJobEndsWithoutATaskTracker) {
   TrackerBundle bundle;
   const WallTime at = bundle.now() + minutes{2};
   JobSpec near = job_at("near", at);
@@ -429,8 +429,8 @@ TEST(Misfire, AnAtJobThatIsNotToRunLateEndsAtTheStartThoughNobodyComesForIt) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Misfire, MoreThatIsDueThanMayBeHeldWaitsInTheTableUntilWhatWasMissedIsKnown) {
-  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 3}}});
+TEST(Misfire, BacklogBeyondTheLimitWaitsUntilMissedFiresAreCounted) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.blocked_max = 3}}});
   JobSpec job = job_every("a", seconds{1});
   job.overlap = Overlap::kParallel;
   job.misfire = {.policy = MisfirePolicy::kFireAll, .max = 1000, .window = hours{1}};
@@ -440,7 +440,7 @@ TEST(Misfire, MoreThatIsDueThanMayBeHeldWaitsInTheTableUntilWhatWasMissedIsKnown
   bundle.add_worker({.threads = 50});
   bundle.run_for(seconds{5});
   // Slow enough for the rows to be read before it is known what was missed.
-  bundle.on_lane = [](auto& lane) { lane.work_time = [] { return seconds{1}; }; };
+  bundle.on_connection = [](auto& connection) { connection.work_time = [] { return seconds{1}; }; };
   bundle.restart_after(seconds{60});
   bundle.run_for(minutes{2});
   std::set<WallTime> fires;
@@ -453,7 +453,7 @@ TEST(Misfire, MoreThatIsDueThanMayBeHeldWaitsInTheTableUntilWhatWasMissedIsKnown
   }
 }
 
-TEST(Misfire, BacklogIsLateNeverMissed) {
+TEST(Misfire, BacklogIsLateButNeverMissed) {
   TrackerBundle bundle;
   JobSpec job = job_cron("a", "0 * * * * ?");
   job.misfire.policy = MisfirePolicy::kSkip;
@@ -468,12 +468,14 @@ TEST(Misfire, BacklogIsLateNeverMissed) {
 
 // Its rows were read into memory before the transaction that removed them was committed, and stood
 // there again after it.
-TEST(Misfire, ARowThatAReadBroughtBackDoesNotMakeTheNextRunBeSkipped) {
+TEST(Misfire, RemovedRowThatIsReadAgainCausesNoSkip) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   bundle.submit(job_cron("a", "0 * * * * ?"));
   bundle.run_for(minutes{3} + seconds{30});
-  bundle.on_lane = [](auto& lane) { lane.work_time = [] { return milliseconds{40}; }; };
+  bundle.on_connection = [](auto& connection) {
+    connection.work_time = [] { return milliseconds{40}; };
+  };
   bundle.restart_after(minutes{30});
   bundle.run_for(seconds{10});
   ASSERT_THAT(bundle.runs_of("a"), SizeIs(4)) << bundle.story("a");
@@ -481,7 +483,7 @@ TEST(Misfire, ARowThatAReadBroughtBackDoesNotMakeTheNextRunBeSkipped) {
   EXPECT_EQ(missed(bundle, "a"), 29);
 }
 
-TEST(Misfire, AFixedDelayThatWasMissedRunsOnceAndGoesOn) {
+TEST(Misfire, MissedFixedDelayFireRunsOnceAndTheScheduleContinues) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_fixed_delay("a", minutes{1}));
@@ -492,7 +494,7 @@ TEST(Misfire, AFixedDelayThatWasMissedRunsOnceAndGoesOn) {
   EXPECT_THAT(bundle.runs(), SizeIs(6));
 }
 
-TEST(Misfire, AScheduleGoesOnBehindATriggeredRunThatWaitedForItsRetry) {
+TEST(Misfire, ScheduleContinuesAfterATriggeredRunWaitedForItsRetry) {
   for (const bool is_delay : {false, true}) {
     SCOPED_TRACE(is_delay);
     TrackerBundle bundle;
@@ -517,7 +519,7 @@ TEST(Misfire, AScheduleGoesOnBehindATriggeredRunThatWaitedForItsRetry) {
   }
 }
 
-TEST(Misfire, WhatTheRegularRunMissedIsCountedAlsoWhileATriggeredOneGoesOn) {
+TEST(Misfire, MissedFiresAreCountedWhileATriggeredRunContinues) {
   TrackerBundle bundle;
   bool fails = false;
   bundle.add_worker().behaviour = [&fails](const auto&, const auto&) {
@@ -537,7 +539,7 @@ TEST(Misfire, WhatTheRegularRunMissedIsCountedAlsoWhileATriggeredOneGoesOn) {
   EXPECT_EQ(missed(bundle, "a"), 4) << bundle.story("a");
 }
 
-TEST(Misfire, ACountIsOfRunsAlsoOverADownTime) {
+TEST(Misfire, CountedScheduleCompletesItsRunsAfterADowntime) {
   for (const MisfirePolicy policy :
        {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
     SCOPED_TRACE(static_cast<int>(policy));
@@ -559,10 +561,10 @@ TEST(Misfire, ACountIsOfRunsAlsoOverADownTime) {
 }
 
 // More runs come due at once than may wait in memory for the one before, and are skipped.
-TEST(Misfire, ACountIsOfRunsAlsoWhenNotAllThatMakeUpForMissedFiresMayWait) {
+TEST(Misfire, CountedScheduleCompletesWhenCatchUpRunsOverflowTheQueue) {
   for (const int count : {8, 13, 30}) {
     SCOPED_TRACE(count);
-    TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 3}}});
+    TrackerBundle bundle({.tracker = {.recurrence = {.blocked_max = 3}}});
     bundle.add_worker({.threads = 4}).behaviour = [](const auto&, const auto&) {
       return FakeRun{.time = seconds{2}};
     };
@@ -579,7 +581,7 @@ TEST(Misfire, ACountIsOfRunsAlsoWhenNotAllThatMakeUpForMissedFiresMayWait) {
   }
 }
 
-TEST(Misfire, ACountIsOfRunsAlsoWhenThoseThatMakeUpForMissedFiresComeTooLate) {
+TEST(Misfire, CountedScheduleCompletesWhenCatchUpRunsExpire) {
   TrackerBundle bundle;
   Duration time = seconds{2};
   bundle.add_worker({.threads = 4}).behaviour = [&time](const auto&, const auto&) {
@@ -601,7 +603,7 @@ TEST(Misfire, ACountIsOfRunsAlsoWhenThoseThatMakeUpForMissedFiresComeTooLate) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Misfire, ADefinitionThatEndedMeanwhileRunsItsLastFireAndIsGone) {
+TEST(Misfire, DefinitionThatEndedDuringDowntimeRunsItsLastFire) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_cron("a", "0 30 8 21 11 ? 2026"));
@@ -613,7 +615,7 @@ TEST(Misfire, ADefinitionThatEndedMeanwhileRunsItsLastFireAndIsGone) {
 
 // As where the clock was ahead for a while: then some fires have an outcome, and others before them
 // have none.
-TEST(Misfire, WhatWasMissedAroundFiresThatHaveAnOutcomeHasARowForEachStretch) {
+TEST(Misfire, EachStretchOfMissedFiresHasItsOwnRow) {
   TrackerBundle bundle;
   JobSpec job = job_every("a", seconds{10});
   job.overlap = Overlap::kParallel;
@@ -638,7 +640,7 @@ TEST(Misfire, WhatWasMissedAroundFiresThatHaveAnOutcomeHasARowForEachStretch) {
   EXPECT_EQ(counts[1], 13);
 }
 
-TEST(Misfire, ASuspendedDefinitionMissesNothing) {
+TEST(Misfire, SuspendedDefinitionMissesNoFire) {
   TrackerBundle bundle;
   bundle.add_worker();
   bundle.submit(job_cron("a", "0 * * * * ?"));
@@ -654,7 +656,7 @@ TEST(Misfire, ASuspendedDefinitionMissesNothing) {
 }
 
 // All fires were made before; those that were missed do not count, and others take their place.
-TEST(Misfire, ACountIsOfRunsAlsoWhenTheLastFiresWereMadeAlready) {
+TEST(Misfire, CountedScheduleReplacesMissedFiresGeneratedAhead) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec job = job_every("counted", seconds{30});
@@ -671,7 +673,7 @@ TEST(Misfire, ACountIsOfRunsAlsoWhenTheLastFiresWereMadeAlready) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Misfire, OneRunStandsForAllHoweverManyRowsThereAre) {
+TEST(Misfire, OneRunReplacesAllMissedRows) {
   TrackerBundle bundle;
   JobSpec often = job_every("a", milliseconds{2});
   often.overlap = Overlap::kParallel;

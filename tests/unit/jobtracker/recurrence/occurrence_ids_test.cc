@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 constexpr WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 23};
 
-TEST(OccurrenceIds, OfTheSameTimeAreNeighbours) {
+TEST(OccurrenceIds, OfTheSameTimeAreAdjacent) {
   IdSource ids(0, 5);
   OccurrenceIds occurrence_ids(ids);
   const auto one = occurrence_ids.next_column(kNow);
@@ -22,7 +22,7 @@ TEST(OccurrenceIds, OfTheSameTimeAreNeighbours) {
   EXPECT_GT(one.id_of(1), other.id_of(0));
 }
 
-TEST(OccurrenceIds, AreGivenOnce) {
+TEST(OccurrenceIds, AreUnique) {
   IdSource ids(0, 5);
   OccurrenceIds occurrence_ids(ids);
   std::set<std::int64_t> given;
@@ -40,7 +40,7 @@ TEST(OccurrenceIds, AreGivenOnce) {
   EXPECT_LE(*given.rbegin(), ids.high());
 }
 
-TEST(OccurrenceIds, SayWhenTheyWereGiven) {
+TEST(OccurrenceIds, EncodeWhenTheyWereAssigned) {
   IdSource ids(0, 5);
   OccurrenceIds occurrence_ids(ids);
   occurrence_ids.next_column(kNow);

@@ -34,7 +34,7 @@ JobSpec counted(Duration interval, int count, Overlap overlap) {
   return job;
 }
 
-TEST(Overlap, SkipGoesOnAtTheFirstPointOfTheGridAfterTheEndAndCountsTheOthers) {
+TEST(Overlap, SkipResumesAtTheNextFireAfterTheRunEnds) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 8}), seconds{25});
   bundle.submit(job_cron("a", "*/10 * * * * ?"));
@@ -62,7 +62,7 @@ TEST(Overlap, SkipCountsMoreThanAMillionFires) {
   EXPECT_EQ(skipped(bundle, "a"), between / seconds{1} - 1);
 }
 
-TEST(Overlap, WhatIsSkippedForARunThatHasNotBegunSaysNothingElse) {
+TEST(Overlap, SkippedFiresOfAnUnstartedRunCarryNoOtherMessage) {
   TrackerBundle bundle;
   bundle.submit(job_every("a", seconds{10}));
   bundle.run_for(minutes{1});
@@ -74,7 +74,7 @@ TEST(Overlap, WhatIsSkippedForARunThatHasNotBegunSaysNothingElse) {
   }
 }
 
-TEST(Overlap, QueueRunsEveryFireOneAfterTheOther) {
+TEST(Overlap, QueueRunsEveryFireInSequence) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, seconds{13});
@@ -88,7 +88,7 @@ TEST(Overlap, QueueRunsEveryFireOneAfterTheOther) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Overlap, QueueOneKeepsTheLatestAndCountsTheOthers) {
+TEST(Overlap, QueueOneKeepsTheLatestFireAndCountsTheOthers) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, seconds{35});
@@ -109,7 +109,7 @@ TEST(Overlap, QueueOneKeepsTheLatestAndCountsTheOthers) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Overlap, QueueOneKeepsOneOverARestartToo) {
+TEST(Overlap, QueueOneKeepsOneWaitingRunOverARestart) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 8});
   runs_take(worker, minutes{3});
@@ -125,8 +125,8 @@ TEST(Overlap, QueueOneKeepsOneOverARestartToo) {
   EXPECT_THAT(bundle.runs(), SizeIs(1));
 }
 
-TEST(Overlap, QueueOneKeepsTheLatestHoweverManyTriggeredRunsWait) {
-  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 2}}});
+TEST(Overlap, QueueOneKeepsTheLatestFireBehindManyTriggeredRuns) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.blocked_max = 2}}});
   runs_take(bundle.add_worker({.threads = 8}), minutes{5});
   JobSpec job = job_every("a", seconds{10});
   job.overlap = Overlap::kQueueOne;
@@ -143,7 +143,7 @@ TEST(Overlap, QueueOneKeepsTheLatestHoweverManyTriggeredRunsWait) {
   EXPECT_LT(bundle.now() - regular.front(), seconds{10});
 }
 
-TEST(Overlap, AFireThatWaitsForItsTimeIsPassedByOnceWhenTheClockIsSetAhead) {
+TEST(Overlap, WaitingFireIsSkippedOnceWhenTheClockJumpsAhead) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{1}}}});
   runs_take(bundle.add_worker({.threads = 8}), minutes{1});
   bundle.submit(counted(milliseconds{400}, 5, Overlap::kQueueOne));
@@ -167,7 +167,7 @@ TEST(Overlap, ParallelRunsEveryFireAtItsTime) {
   EXPECT_EQ(skipped(bundle, "a"), 0);
 }
 
-TEST(Overlap, ShortIntervalsKeepEveryFire) {
+TEST(Overlap, ShortIntervalsLoseNoFire) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 8});
   bundle.submit(counted(milliseconds{50}, 60, Overlap::kParallel));
@@ -176,8 +176,8 @@ TEST(Overlap, ShortIntervalsKeepEveryFire) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(Overlap, AQueueBeyondItsCapSkipsAndSaysSo) {
-  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 3}}});
+TEST(Overlap, QueueBeyondItsLimitSkipsFiresAndRecordsThem) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.blocked_max = 3}}});
   runs_take(bundle.add_worker({.threads = 8}), minutes{2});
   JobSpec job = job_every("a", seconds{10});
   job.overlap = Overlap::kQueue;
@@ -187,7 +187,7 @@ TEST(Overlap, AQueueBeyondItsCapSkipsAndSaysSo) {
   EXPECT_EQ(skipped(bundle, "a"), 8) << "twelve fires: one runs, three wait";
 }
 
-TEST(Overlap, AFireThatMeetsATriggeredRunIsSkippedOnceAndTheGridGoesOn) {
+TEST(Overlap, FireDuringATriggeredRunIsSkippedOnce) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.preload = {.capacity = 100}, .refill = 50}}});
   auto& worker = bundle.add_worker({.threads = 4});
   bundle.submit(job_cron("a", "0 * * * * ?"));
@@ -195,7 +195,7 @@ TEST(Overlap, AFireThatMeetsATriggeredRunIsSkippedOnceAndTheGridGoesOn) {
   runs_take(worker, seconds{90});
   bundle.act(wire::Verb::kTrigger, "a");
   // Reads of a full table pass the skip of the fire on its way to the store.
-  bundle.lane().work_time = [] { return milliseconds{30}; };
+  bundle.connection().work_time = [] { return milliseconds{30}; };
   std::vector<JobSpec> backlog;
   for (int i = 0; i < 900; ++i) backlog.push_back(job_now("b" + std::to_string(i)));
   bundle.submit(backlog);
@@ -205,7 +205,7 @@ TEST(Overlap, AFireThatMeetsATriggeredRunIsSkippedOnceAndTheGridGoesOn) {
   EXPECT_LE(bundle.waiting("a").size(), 1U);
 }
 
-TEST(Overlap, ARunThatEndsJustBeforeAFireDoesNotSkipIt) {
+TEST(Overlap, RunEndingJustBeforeAFireDoesNotSkipIt) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 4}), milliseconds{450});
   bundle.submit(job_cron("a", "0 * * * * ?"));
@@ -218,7 +218,7 @@ TEST(Overlap, ARunThatEndsJustBeforeAFireDoesNotSkipIt) {
   EXPECT_EQ(bundle.runs_of("a")[1].trigger_time, fire);
 }
 
-TEST(Overlap, ParkedRunsThatExpireMakeWayForTheOthers) {
+TEST(Overlap, ExpiredQueuedRunsMakeWayForTheOthers) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});
   runs_take(worker, minutes{2});
@@ -237,7 +237,7 @@ TEST(Overlap, ParkedRunsThatExpireMakeWayForTheOthers) {
   EXPECT_TRUE(bundle.is_empty()) << "nothing is stuck behind what has expired";
 }
 
-TEST(Overlap, AnEveryWithACountCountsRunsNotSkippedFires) {
+TEST(Overlap, CountedIntervalCountsRunsNotSkippedFires) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});
   JobSpec job = job_every("a", seconds{30});
@@ -252,7 +252,7 @@ TEST(Overlap, AnEveryWithACountCountsRunsNotSkippedFires) {
 }
 
 // A run that waits for its retry has not ended, whatever is restarted meanwhile.
-TEST(Overlap, ARunThatWaitsForItsRetryOverARestartKeepsOthersOut) {
+TEST(Overlap, RunWaitingForItsRetryBlocksOthersOverARestart) {
   for (const bool restart : {false, true}) {
     SCOPED_TRACE(restart);
     TrackerBundle bundle;
@@ -290,7 +290,7 @@ TEST(Overlap, ARunThatWaitsForItsRetryOverARestartKeepsOthersOut) {
 }
 
 // Far retries stand in the delayed table.
-TEST(Overlap, ARetryThatIsFarOffKeepsOthersOutOverARestart) {
+TEST(Overlap, DistantRetryBlocksOtherRunsOverARestart) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});
   worker.behaviour = [](const wire::HandedJob& job, const auto&) {
@@ -319,7 +319,7 @@ TEST(Overlap, ARetryThatIsFarOffKeepsOthersOutOverARestart) {
   EXPECT_EQ(bundle.runs_of("a")[1].id.job_id, bundle.runs_of("a")[0].id.job_id);
 }
 
-TEST(Overlap, AQueueWaitsForARetryOverARestart) {
+TEST(Overlap, QueuedFiresWaitForARetryOverARestart) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});
   worker.behaviour = [](const wire::HandedJob& job, const auto&) {
@@ -339,7 +339,7 @@ TEST(Overlap, AQueueWaitsForARetryOverARestart) {
   EXPECT_EQ(bundle.runs()[1].id.job_id, bundle.runs()[0].id.job_id);
 }
 
-TEST(Generation, RowsStandTenMinutesAheadAtTheMostWithoutGapOrDouble) {
+TEST(Generation, RowsReachTenMinutesAheadWithoutGapsOrDuplicates) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   JobSpec job = job_every("a", seconds{7});
@@ -363,7 +363,7 @@ TEST(Generation, RowsStandTenMinutesAheadAtTheMostWithoutGapOrDouble) {
   EXPECT_GE(expected + seconds{7}, bundle.now());
 }
 
-TEST(Generation, AFirstFireFarAheadCostsNothingUntilItIsNear) {
+TEST(Generation, DistantFirstFireCostsNothingUntilItIsNear) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
   JobSpec job = job_every("a", seconds{10});
@@ -377,16 +377,16 @@ TEST(Generation, AFirstFireFarAheadCostsNothingUntilItIsNear) {
   std::size_t operations = 0;
   std::size_t commits = 0;
   std::size_t works = 0;
-  bundle.lane().on_commit = [&](const Batch& batch) {
+  bundle.connection().on_commit = [&](const Batch& batch) {
     operations += batch.operations.size();
     ++commits;
   };
-  bundle.lane().work_time = [&works] {
+  bundle.connection().work_time = [&works] {
     ++works;
     return std::chrono::microseconds{500};
   };
   bundle.run_for(hours{1});
-  bundle.lane().work_time = [] { return std::chrono::microseconds{500}; };
+  bundle.connection().work_time = [] { return std::chrono::microseconds{500}; };
   EXPECT_LT(operations, 1000U) << "sixty runs of the other, and some housekeeping";
   EXPECT_LT(works - commits, 100U) << "nor is the store asked again and again";
   EXPECT_GE(bundle.runs_of("b").size(), 60U) << "which is not held up";
@@ -394,7 +394,7 @@ TEST(Generation, AFirstFireFarAheadCostsNothingUntilItIsNear) {
   EXPECT_THAT(triggers_once(bundle.runs_of("a")), SizeIs(6));
 }
 
-TEST(Generation, AKillInTheMiddleOfABatchLeavesNoGapAndNoDouble) {
+TEST(Generation, KillDuringABatchLeavesNoGapOrDuplicate) {
   for (const bool commit_lands : {false, true}) {
     for (int moment = 0; moment < 12; ++moment) {
       SCOPED_TRACE(moment);
@@ -407,7 +407,7 @@ TEST(Generation, AKillInTheMiddleOfABatchLeavesNoGapAndNoDouble) {
       job.schedule.first = first;
       bundle.submit(job);
       // Nothing is generated but by the passes, every 18 s from the start.
-      bundle.lane().work_time = [] { return milliseconds{2}; };
+      bundle.connection().work_time = [] { return milliseconds{2}; };
       bundle.run_to(first - seconds{5} + seconds{36} + milliseconds{moment});
       bundle.restart_after(milliseconds{500}, commit_lands);
       bundle.run_for(minutes{1});
@@ -421,7 +421,7 @@ TEST(Generation, AKillInTheMiddleOfABatchLeavesNoGapAndNoDouble) {
   }
 }
 
-TEST(Generation, ShrinksTheHorizonWhenThereWouldBeTooManyRows) {
+TEST(Generation, ShortensTheHorizonWhenThereWouldBeTooManyRows) {
   TrackerBundle bundle({.tracker = {.recurrence = {.rows_max = 600}}});
   for (int i = 0; i < 4; ++i) {
     JobSpec job = job_every("a" + std::to_string(i), seconds{1});
@@ -437,7 +437,7 @@ TEST(Generation, ShrinksTheHorizonWhenThereWouldBeTooManyRows) {
   }
 }
 
-TEST(Generation, StaysBelowItsCapWhenASchedulesDenseTimeComes) {
+TEST(Generation, StaysBelowItsCapWhenADensePeriodBegins) {
   TrackerBundle bundle({.tracker = {.recurrence = {.rows_max = 600}}});
   bundle.add_worker({.threads = 16});
   const WallTime dense = std::chrono::floor<std::chrono::hours>(bundle.now()) + minutes{30};
@@ -463,20 +463,20 @@ TEST(Generation, StaysBelowItsCapWhenASchedulesDenseTimeComes) {
 }
 
 // A store that is slow, and many schedules at once.
-TEST(Generation, NobodyHasMuchAheadWhileAnotherHasLittle) {
+TEST(Generation, NoScheduleGetsFarAheadWhileAnotherRunsDry) {
   TrackerBundle bundle;
   std::vector<JobSpec> jobs;
   for (int i = 0; i < 600; ++i) {
     jobs.push_back(job_every("a" + std::to_string(i), seconds{1}));
     jobs.back().overlap = Overlap::kParallel;
   }
-  bundle.lane().work_time = [] { return milliseconds{200}; };
+  bundle.connection().work_time = [] { return milliseconds{200}; };
   const WallTime begin = bundle.now() + seconds{10};  // All have something by then.
   std::size_t rows = 0;
   int many = 0;
   int dry = 0;
   std::int64_t pending = 0;
-  bundle.lane().on_commit = [&](const Batch& batch) {
+  bundle.connection().on_commit = [&](const Batch& batch) {
     std::map<DefinitionId, WallTime> through;
     for (const auto& [id, definition] : bundle.tables().definitions)
       through[id] = definition.generated_through;
@@ -502,7 +502,7 @@ TEST(Generation, NobodyHasMuchAheadWhileAnotherHasLittle) {
   EXPECT_GT(rows, 600U * 120U);
 }
 
-TEST(Generation, TheLastFireOfAnOverlappingScheduleIsKnownAfterARestart) {
+TEST(Generation, OverlappingScheduleKnowsItsLastFireAfterARestart) {
   TrackerBundle bundle;
   bundle.add_worker();
   JobSpec job = job_cron("a", "0 0 3 * * ?");
@@ -516,7 +516,7 @@ TEST(Generation, TheLastFireOfAnOverlappingScheduleIsKnownAfterARestart) {
   EXPECT_EQ(bundle.definition("a")->last_fire, bundle.runs_of("a").front().trigger_time);
 }
 
-TEST(Generation, AnHourForwardLosesNoFireAndAnHourBackDoublesNone) {
+TEST(Generation, ClockJumpLosesAndRepeatsNoFire) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     for (const int step : {1, -1}) {
       SCOPED_TRACE(step);
@@ -538,7 +538,7 @@ TEST(Generation, AnHourForwardLosesNoFireAndAnHourBackDoublesNone) {
   }
 }
 
-TEST(Generation, AResumptionRepeatsNothingThatFiredByAClockThatWasAhead) {
+TEST(Generation, ResumeRepeatsNoRunMadeWhileTheClockWasAhead) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     for (const int lives : {1, 2}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << lives);
@@ -567,7 +567,7 @@ TEST(Generation, AResumptionRepeatsNothingThatFiredByAClockThatWasAhead) {
 }
 
 // Passed over, behind a run or by a later one, or expired: the outcome stands.
-TEST(Generation, AResumptionRepeatsNothingThatEndedByAClockThatWasAhead) {
+TEST(Generation, ResumeRepeatsNoOutcomeRecordedWhileTheClockWasAhead) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -598,7 +598,7 @@ TEST(Generation, AResumptionRepeatsNothingThatEndedByAClockThatWasAhead) {
   }
 }
 
-TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) {
+TEST(Definitions, RunOutlivingItsRemovedDefinitionDoesNotAffectTheNext) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   runs_take(worker, minutes{3});
@@ -613,7 +613,7 @@ TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) 
   EXPECT_THAT(bundle.runs_of("new"), SizeIs(1));
 }
 
-TEST(Definitions, AReplacedOnesRunIsNotTriedAgain) {
+TEST(Definitions, RunOfAReplacedDefinitionIsNotRetried) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4}).behaviour = [](const auto&, const JobSpec& spec) {
     return FakeRun{.time = seconds{10},
@@ -640,7 +640,7 @@ TEST(Definitions, AReplacedOnesRunIsNotTriedAgain) {
   EXPECT_EQ(log[2].state, LogState::kSucceeded);
 }
 
-TEST(Definitions, AnIdIsNotGivenAgainAfterTheNewestDefinitionWasRemoved) {
+TEST(Definitions, IdIsNotReusedAfterTheNewestDefinitionIsRemoved) {
   TrackerBundle bundle;
   bundle.submit(job_every("old", minutes{30}));
   const DefinitionId old = bundle.definition("old")->id;
@@ -650,7 +650,7 @@ TEST(Definitions, AnIdIsNotGivenAgainAfterTheNewestDefinitionWasRemoved) {
   EXPECT_GT(bundle.definition("new")->id, old);
 }
 
-TEST(Definitions, WhatWasGeneratedAheadLeavesTheMemoryWithThem) {
+TEST(Definitions, SuspendOrCancelFreesPregeneratedFiresFromMemory) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 1}), std::chrono::hours{1});
   bundle.submit(job_now("keeps the thread"));
@@ -674,12 +674,12 @@ TEST(Definitions, WhatWasGeneratedAheadLeavesTheMemoryWithThem) {
   EXPECT_EQ(bundle.stat("jobs_in_memory"), 0);
 }
 
-TEST(Count, IsOfRunsThoughFiresExpireOrFindTheQueueFull) {
+TEST(Count, CountsRunsNotExpiredOrSkippedFires) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne,
                                 Overlap::kCancelRunning, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle::Options options;
-    options.tracker.recurrence.parked_max = 2;
+    options.tracker.recurrence.blocked_max = 2;
     TrackerBundle bundle(options);
     JobSpec job = job_every("a", seconds{2});
     job.overlap = overlap;
@@ -694,7 +694,7 @@ TEST(Count, IsOfRunsThoughFiresExpireOrFindTheQueueFull) {
   }
 }
 
-TEST(Count, ASuspendedRunDoesNotCount) {
+TEST(Count, ExcludesSuspendedRuns) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -711,7 +711,7 @@ TEST(Count, ASuspendedRunDoesNotCount) {
   }
 }
 
-TEST(Count, ARunThatIsSuspendedBetweenItsClaimAndItsTimeDoesNotCount) {
+TEST(Count, ExcludesARunSuspendedBetweenItsClaimAndItsTime) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle(
@@ -733,13 +733,13 @@ TEST(Count, ARunThatIsSuspendedBetweenItsClaimAndItsTimeDoesNotCount) {
 }
 
 // The suspension comes before, with and after the claim of a run.
-TEST(Count, IsOfRunsAtWhateverMomentTheirJobIsSuspended) {
+TEST(Count, IsExactWheneverTheJobIsSuspended) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     for (int moment = 0; moment < 200; moment += 4) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << moment);
       TrackerBundle bundle;
       bundle.add_worker();
-      bundle.lane().work_time = [] { return std::chrono::milliseconds{20}; };
+      bundle.connection().work_time = [] { return std::chrono::milliseconds{20}; };
       JobSpec spec = counted(seconds{1}, 6, overlap);
       spec.schedule.first = bundle.now() + std::chrono::seconds{10};
       bundle.submit(spec);
@@ -754,7 +754,7 @@ TEST(Count, IsOfRunsAtWhateverMomentTheirJobIsSuspended) {
   }
 }
 
-TEST(Count, ARunThatWasGivenBackUnstartedDoesNotCountWhenItsJobIsSuspended) {
+TEST(Count, ExcludesAReturnedUnstartedRunWhenItsJobIsSuspended) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -777,13 +777,13 @@ TEST(Count, ARunThatWasGivenBackUnstartedDoesNotCountWhenItsJobIsSuspended) {
 }
 
 // The last run of all is waiting, being claimed, held or sent at that moment.
-TEST(Count, IsOfRunsThoughTheirJobIsResumedWhileItIsSuspended) {
+TEST(Count, IsExactWhenAResumeFollowsASuspendAtOnce) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     for (int moment = -160; moment < 60; moment += 4) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << moment);
       TrackerBundle bundle;
       bundle.add_worker();
-      bundle.lane().work_time = [] { return milliseconds{200}; };
+      bundle.connection().work_time = [] { return milliseconds{200}; };
       JobSpec spec = counted(seconds{1}, 3, overlap);
       spec.schedule.first = bundle.now() + seconds{10};
       bundle.submit(spec);
@@ -797,7 +797,7 @@ TEST(Count, IsOfRunsThoughTheirJobIsResumedWhileItIsSuspended) {
   }
 }
 
-TEST(Count, TheLastRunThatIsGivenBackAfterItsJobWasSuspendedAndResumedIsMadeUpFor) {
+TEST(Count, ReplacesALastRunReturnedAfterSuspendAndResume) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -819,7 +819,7 @@ TEST(Count, TheLastRunThatIsGivenBackAfterItsJobWasSuspendedAndResumedIsMadeUpFo
 
 // Each fire fails once before it succeeds, one worker dies, and another does not hear that its
 // results are known.
-TEST(Count, IsExactUnderRetriesDeathsAndRepeatedReports) {
+TEST(Count, IsExactDespiteRetriesWorkerDeathsAndRepeatedReports) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel,
                                 Overlap::kQueueOne, Overlap::kCancelRunning}) {
     SCOPED_TRACE(static_cast<int>(overlap));

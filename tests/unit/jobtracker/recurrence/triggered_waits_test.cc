@@ -75,7 +75,7 @@ std::int64_t fires_called_off(const TrackerBundle& bundle) {
   return count;
 }
 
-TEST(WhatIsTriggered, OutlivesASuspensionWhileItWaitsForAThread) {
+TEST(TriggeredRun, SurvivesASuspensionWhileWaitingForAThread) {
   for (const Overlap overlap : kOverlaps) {
     for (const bool restarts : {false, true}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << restarts);
@@ -100,7 +100,7 @@ TEST(WhatIsTriggered, OutlivesASuspensionWhileItWaitsForAThread) {
   }
 }
 
-TEST(WhatIsTriggered, OutlivesASuspensionWhileItWaitsForARun) {
+TEST(TriggeredRun, SurvivesASuspensionWhileWaitingForAnotherRun) {
   for (const Overlap overlap : {Overlap::kQueue, Overlap::kQueueOne}) {
     for (const int restarts : {0, 1, 2}) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << restarts);
@@ -124,7 +124,7 @@ TEST(WhatIsTriggered, OutlivesASuspensionWhileItWaitsForARun) {
 }
 
 // The run before it ends with the suspension: no end of a run comes that would give it its turn.
-TEST(WhatIsTriggered, HasItsTurnWhenTheRetryBeforeItIsCalledOff) {
+TEST(TriggeredRun, RunsWhenASuspensionCancelsTheRetryBeforeIt) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {
     return FakeRun{.outcome = wire::RunOutcome::kException};
@@ -143,7 +143,7 @@ TEST(WhatIsTriggered, HasItsTurnWhenTheRetryBeforeItIsCalledOff) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(2)) << bundle.story("a");
 }
 
-TEST(WhatIsTriggered, KeepsItsRetriesOverASuspension) {
+TEST(TriggeredRun, KeepsItsRetriesOverASuspension) {
   for (const bool executes : {false, true}) {
     for (const bool restarts : {false, true}) {
       SCOPED_TRACE(::testing::Message() << executes << ' ' << restarts);
@@ -168,7 +168,7 @@ TEST(WhatIsTriggered, KeepsItsRetriesOverASuspension) {
   }
 }
 
-TEST(WhatIsTriggered, BySuccessesRunsForEachOfThemThoughTheChildIsSuspendedMeanwhile) {
+TEST(TriggeredRun, RunsOncePerParentSuccessDespiteASuspension) {
   TrackerBundle bundle;
   JobSpec child = job_manual("child");
   child.overlap = Overlap::kQueue;
@@ -190,7 +190,7 @@ TEST(WhatIsTriggered, BySuccessesRunsForEachOfThemThoughTheChildIsSuspendedMeanw
   EXPECT_THAT(bundle.runs_of("child"), SizeIs(4)) << bundle.story("child");
 }
 
-TEST(WhatIsTriggered, IsNoneOfTheRunsThatACountIsOf) {
+TEST(TriggeredRun, DoesNotUseUpTheScheduleCount) {
   TrackerBundle bundle;
   JobSpec job = job_every("a", minutes{5});
   job.overlap = Overlap::kQueue;
@@ -206,7 +206,7 @@ TEST(WhatIsTriggered, IsNoneOfTheRunsThatACountIsOf) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
-TEST(WhatIsTriggered, EndsWithARowOfItsOwnWhenItsJobIsCancelledOrReplaced) {
+TEST(TriggeredRun, GetsItsOwnHistoryRowOnCancelOrReplace) {
   for (const Overlap overlap : kOverlaps) {
     for (const Verb verb : {Verb::kCancel, kReplace}) {
       for (const bool restarts : {false, true}) {
@@ -241,7 +241,7 @@ TEST(WhatIsTriggered, EndsWithARowOfItsOwnWhenItsJobIsCancelledOrReplaced) {
   }
 }
 
-TEST(WhatIsTriggered, EndsWithARowOfItsOwnThoughItWaitedForARun) {
+TEST(TriggeredRun, GetsItsOwnHistoryRowWhenQueuedBehindARun) {
   for (const Verb verb : {Verb::kCancel, kReplace}) {
     TrackerBundle bundle;
     runs_take(bundle.add_worker({.threads = 4}), minutes{1});
@@ -264,7 +264,7 @@ TEST(WhatIsTriggered, EndsWithARowOfItsOwnThoughItWaitedForARun) {
 
 // It kills task trackers, and cannot be triggered until it is resumed: nothing of it waits for
 // that.
-TEST(WhatIsTriggered, EndsWithARowOfItsOwnWhenItsJobGoesIntoQuarantine) {
+TEST(TriggeredRun, GetsItsOwnHistoryRowOnQuarantine) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
@@ -297,13 +297,13 @@ TEST(WhatIsTriggered, EndsWithARowOfItsOwnWhenItsJobGoesIntoQuarantine) {
 }
 
 // A suspension and what was triggered pass each other in every order.
-TEST(WhatIsTriggered, RunsOnceThoughItIsStoredAsItsJobIsSuspended) {
+TEST(TriggeredRun, RunsOnceWhenStoredDuringASuspension) {
   for (int moment = 0; moment < 80; moment += 2) {
     SCOPED_TRACE(moment);
     TrackerBundle bundle;
     bundle.add_worker({.threads = 4});
     bundle.submit(job_manual("a"));
-    bundle.lane().work_time = [] { return std::chrono::milliseconds{20}; };
+    bundle.connection().work_time = [] { return std::chrono::milliseconds{20}; };
     bundle.client.act({.verb = Verb::kTrigger, .group = "default", .task_id = "a"});
     bundle.run_for(std::chrono::milliseconds{moment});
     EXPECT_TRUE(is_done(bundle.act(Verb::kSuspend, "a")));

@@ -35,7 +35,7 @@ struct ClockBundle {
   SchedulingClock scheduling{clock, log};
 };
 
-TEST(SchedulingClock, FollowsASmallStepSlowlyAndNeverGoesBack) {
+TEST(SchedulingClock, FollowsASmallStepSlowlyAndNeverMovesBack) {
   ClockBundle bundle;
   bundle.clock.set_wall(bundle.clock.wall_now() - seconds{1});
   WallTime last = bundle.scheduling.now();
@@ -48,7 +48,7 @@ TEST(SchedulingClock, FollowsASmallStepSlowlyAndNeverGoesBack) {
   EXPECT_EQ(bundle.scheduling.now(), bundle.clock.wall_now());
 }
 
-TEST(SchedulingClock, BelievesAnHourForwardAfterTwoSeconds) {
+TEST(SchedulingClock, AcceptsAnHourForwardAfterTwoSeconds) {
   ClockBundle bundle;
   bundle.clock.set_wall(bundle.clock.wall_now() + hours{1});
   EXPECT_FALSE(bundle.run_for(milliseconds{1800}));
@@ -56,14 +56,14 @@ TEST(SchedulingClock, BelievesAnHourForwardAfterTwoSeconds) {
   EXPECT_EQ(bundle.scheduling.now(), bundle.clock.wall_now());
 }
 
-TEST(SchedulingClock, BelievesAnHourBackAfterTwoSeconds) {
+TEST(SchedulingClock, AcceptsAnHourBackAfterTwoSeconds) {
   ClockBundle bundle;
   bundle.clock.set_wall(bundle.clock.wall_now() - hours{1});
   EXPECT_TRUE(bundle.run_for(seconds{3}));
   EXPECT_EQ(bundle.scheduling.now(), bundle.clock.wall_now());
 }
 
-TEST(SchedulingClock, DoesNotBelieveAJumpThatIsTakenBack) {
+TEST(SchedulingClock, IgnoresAJumpThatIsReverted) {
   ClockBundle bundle;
   const WallTime before = bundle.clock.wall_now();
   bundle.clock.set_wall(before + hours{1});
@@ -99,7 +99,7 @@ TEST(SchedulingClock, FollowsTheBestReadingOfAnotherClock) {
   }
 }
 
-TEST(SchedulingClock, FollowsAClockThatIsSetThoughItsReadingsAreSlow) {
+TEST(SchedulingClock, FollowsAChangedClockDespiteSlowReadings) {
   FollowingBundle bundle;
   bundle.read(milliseconds{1});
   for (int i = 0; i < 4; ++i) {
@@ -109,7 +109,7 @@ TEST(SchedulingClock, FollowsAClockThatIsSetThoughItsReadingsAreSlow) {
   EXPECT_GE(bundle.scheduling.now(), bundle.clock.wall_now() + hours{1} - seconds{2});
 }
 
-TEST(SchedulingClock, FollowsAClockThatGoesAtAnotherRate) {
+TEST(SchedulingClock, FollowsAClockThatRunsAtADifferentRate) {
   FollowingBundle bundle;
   bundle.read(milliseconds{1});
   for (int i = 0; i < 1000; ++i) {
@@ -120,7 +120,7 @@ TEST(SchedulingClock, FollowsAClockThatGoesAtAnotherRate) {
   EXPECT_GE(bundle.scheduling.now(), bundle.clock.wall_now() + milliseconds{50 - 40});
 }
 
-TEST(SchedulingClock, SaysWhenATimeWillBe) {
+TEST(SchedulingClock, ConvertsAWallTimeToASteadyTime) {
   ClockBundle bundle;
   const WallTime when = bundle.scheduling.now() + seconds{5};
   const SteadyTime at = bundle.scheduling.steady_at(when);

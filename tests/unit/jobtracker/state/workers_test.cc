@@ -14,7 +14,7 @@ wire::Pull pull(std::int64_t number, std::int32_t window, std::int64_t answered)
 }
 
 // What one hears when it has stood still was said long ago.
-TEST(Workers, APullFromBeforeAStandstillLosesNoHandOut) {
+TEST(Workers, PullFromBeforeAStallLosesNoHandOut) {
   Worker worker;
   worker.take_pull(pull(7, 2, 6));
   worker.number_handout(2, kStart);
@@ -23,7 +23,7 @@ TEST(Workers, APullFromBeforeAStandstillLosesNoHandOut) {
   EXPECT_EQ(worker.credit(), 0);
 }
 
-TEST(Workers, AHandOutThatTheNextAnswerHasOvertakenIsLost) {
+TEST(Workers, HandOutOvertakenByTheNextAnswerIsLost) {
   Worker worker;
   worker.take_pull(pull(7, 2, 6));
   worker.number_handout(2, kStart);

@@ -21,8 +21,8 @@ using ::testing::SizeIs;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
-// A lane that only keeps what it is given; the test says how it ends.
-class KeepingLane final : public StoreLane {
+// A connection that only keeps what it is given; the test says how it ends.
+class KeepingLane final : public StoreConnection {
  public:
   void commit(Batch batch) override { batches.push_back(std::move(batch)); }
   void read(std::uint64_t token, Read) override { reads.push_back(token); }
@@ -32,7 +32,7 @@ class KeepingLane final : public StoreLane {
 };
 
 struct BatcherBundle {
-  explicit BatcherBundle(BatcherConfig config = {}) : batcher(config, lane, clock, log) {
+  explicit BatcherBundle(BatcherConfig config = {}) : batcher(config, connection, clock, log) {
     set_log_level(LogLevel::kOff);
   }
 
@@ -86,9 +86,9 @@ struct BatcherBundle {
     return all;
   }
   Batch take() {
-    EXPECT_THAT(lane.batches, SizeIs(1));
-    Batch batch = std::move(lane.batches.front());
-    lane.batches.clear();
+    EXPECT_THAT(connection.batches, SizeIs(1));
+    Batch batch = std::move(connection.batches.front());
+    connection.batches.clear();
     return batch;
   }
   bool commit(Batch batch, bool answered_before = false) {
@@ -104,7 +104,7 @@ struct BatcherBundle {
   }
 
   ManualClock clock;
-  KeepingLane lane;
+  KeepingLane connection;
   Logger log{"test"};
   Batcher batcher;
   Duration rows_took{};
@@ -116,7 +116,7 @@ struct BatcherBundle {
 const Error kBad{ErrorCode::kInvalidArgument, "a value that no table takes"};
 const Error kFull{ErrorCode::kLimit, "the disk is full"};
 
-TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
+TEST(Batcher, GathersDuringACommitAndSendsOneTransaction) {
   BatcherBundle bundle;
   bundle.post(Urgency::kRequest, 1);
   bundle.flush();
@@ -124,7 +124,7 @@ TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
   bundle.post(Urgency::kRequest, 2);
   bundle.post(Urgency::kRequest, 3);
   bundle.flush();
-  EXPECT_THAT(bundle.lane.batches, IsEmpty()) << "one batch is under way at a time";
+  EXPECT_THAT(bundle.connection.batches, IsEmpty()) << "one batch is under way at a time";
   EXPECT_TRUE(bundle.commit(first));
   bundle.flush();
   const Batch second = bundle.take();
@@ -134,7 +134,7 @@ TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
   EXPECT_EQ(bundle.batcher.pending_rows(), 2U);
 }
 
-TEST(Batcher, TellsWhenTheLastCommitWasSent) {
+TEST(Batcher, ReportsWhenTheLastCommitWasSent) {
   BatcherBundle bundle;
   bundle.clock.advance(milliseconds{10});
   const SteadyTime sent_at = bundle.clock.steady_now();
@@ -152,12 +152,13 @@ TEST(Batcher, TellsWhenTheLastCommitWasSent) {
   EXPECT_EQ(bundle.batcher.committed_at(), sent_again_at);
 }
 
-TEST(Batcher, SendsWhatGatheredBeforeItTellsOutcomes) {
+TEST(Batcher, SendsGatheredOperationsBeforeReportingOutcomes) {
   BatcherBundle bundle;
   std::size_t under_way = 0;
-  bundle.batcher.post(
-      Urgency::kRequest, BatcherBundle::some_row(1),
-      [&](Operation&, const Outcome&, const Error*) { under_way = bundle.lane.batches.size(); });
+  bundle.batcher.post(Urgency::kRequest, BatcherBundle::some_row(1),
+                      [&](Operation&, const Outcome&, const Error*) {
+                        under_way = bundle.connection.batches.size();
+                      });
   bundle.flush();
   const Batch first = bundle.take();
   bundle.post(Urgency::kRequest, 2);
@@ -171,11 +172,11 @@ TEST(Batcher, SendsNothingAfterTheLastBatch) {
   bundle.post(Urgency::kRequest, 1);
   bundle.flush();
   bundle.commit(bundle.take());
-  EXPECT_THAT(bundle.lane.batches, IsEmpty());
+  EXPECT_THAT(bundle.connection.batches, IsEmpty());
   EXPECT_TRUE(bundle.batcher.is_idle());
 }
 
-TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
+TEST(Batcher, FillsByUrgencyAndDefersTheRest) {
   BatcherBundle bundle({.rows_min = 1, .rows_max = 3});
   bundle.post(Urgency::kHousekeeping, 50);
   bundle.post(Urgency::kBulk, 40);
@@ -190,7 +191,7 @@ TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
   EXPECT_THAT(BatcherBundle::ids(bundle.take()), ElementsAre(40, 50));
 }
 
-TEST(Batcher, EndsThatHaveWaitedForLongComeBeforeStarts) {
+TEST(Batcher, PutsLongWaitingCompletionsBeforeClaims) {
   BatcherBundle bundle({.completion_wait = milliseconds{500}, .rows_min = 1, .rows_max = 8});
   bundle.post(Urgency::kCompletion, 10);
   bundle.clock.advance(milliseconds{499});
@@ -207,7 +208,7 @@ TEST(Batcher, EndsThatHaveWaitedForLongComeBeforeStarts) {
   EXPECT_EQ(BatcherBundle::ids(bundle.take()).front(), 11);
 }
 
-TEST(Batcher, LeavesAShareToTheLessUrgent) {
+TEST(Batcher, ReservesAShareForLessUrgentOperations) {
   BatcherBundle bundle({.rows_min = 1, .rows_max = 16});
   for (std::int64_t id = 100; id < 140; ++id) bundle.post(Urgency::kRequest, id);
   bundle.post(Urgency::kBulk, 1);
@@ -218,7 +219,7 @@ TEST(Batcher, LeavesAShareToTheLessUrgent) {
   EXPECT_THAT(ids, IsSupersetOf({1, 2}));
 }
 
-TEST(Batcher, CountsEveryOccurrenceOfADefinitionAsARow) {
+TEST(Batcher, CountsEachFireOfADefinitionAsARow) {
   BatcherBundle bundle({.rows_min = 1, .rows_max = 100});
   for (int i = 0; i < 3; ++i) {
     ChangeDefinition generation;
@@ -234,7 +235,7 @@ TEST(Batcher, CountsEveryOccurrenceOfADefinitionAsARow) {
   EXPECT_TRUE(std::holds_alternative<AddOutput>(batch.operations.front()));
 }
 
-TEST(Batcher, KeepsAUnitWhole) {
+TEST(Batcher, KeepsAUnitTogether) {
   BatcherBundle bundle({.rows_min = 1, .rows_max = 3});
   bundle.post_unit(Urgency::kRequest, {1, 2});
   bundle.post_unit(Urgency::kRequest, {3, 4});
@@ -252,7 +253,7 @@ TEST(Batcher, KeepsAUnitWhole) {
       << "one that is larger than the limit goes alone";
 }
 
-TEST(Batcher, RefusesTheNamedCulpritAloneAndRepeatsTheOthers) {
+TEST(Batcher, RefusesOnlyTheNamedCulpritAndRepeatsTheOthers) {
   BatcherBundle bundle;
   for (const std::int64_t id : {1, 2, 3}) bundle.post(Urgency::kRequest, id);
   bundle.flush();
@@ -269,7 +270,7 @@ TEST(Batcher, RefusesTheNamedCulpritAloneAndRepeatsTheOthers) {
   EXPECT_EQ(bundle.batcher.pending_rows(), 0U);
 }
 
-TEST(Batcher, ACulpritTakesItsWholeUnitWithIt) {
+TEST(Batcher, RefusesTheWholeUnitOfACulprit) {
   BatcherBundle bundle;
   bundle.post(Urgency::kRequest, 1);
   bundle.post_request(1, {2, 3});
@@ -279,13 +280,13 @@ TEST(Batcher, ACulpritTakesItsWholeUnitWithIt) {
   EXPECT_THAT(bundle.answers, ElementsAre("refused: a value that no table takes"));
 }
 
-TEST(Batcher, HalvesUntilTheCulpritStandsAlone) {
+TEST(Batcher, HalvesABatchUntilTheCulpritIsIsolated) {
   BatcherBundle bundle;
   for (std::int64_t id = 1; id <= 40; ++id) bundle.post(Urgency::kRequest, id);
   bundle.post_request(1, {});
   bundle.flush();
   int commits = 0;
-  while (!bundle.lane.batches.empty()) {
+  while (!bundle.connection.batches.empty()) {
     ASSERT_LT(++commits, 100);
     Batch batch = bundle.take();
     const auto ids = BatcherBundle::ids(batch);
@@ -301,7 +302,7 @@ TEST(Batcher, HalvesUntilTheCulpritStandsAlone) {
   EXPECT_THAT(bundle.answers, ElementsAre("new"));
 }
 
-TEST(Batcher, ABatchOfTwoRequestsWithoutOperationsCanBeHalved) {
+TEST(Batcher, HalvesABatchOfTwoRequestsWithoutOperations) {
   BatcherBundle bundle;
   bundle.post_request(1, {});
   bundle.post_request(2, {});
@@ -311,7 +312,7 @@ TEST(Batcher, ABatchOfTwoRequestsWithoutOperationsCanBeHalved) {
   EXPECT_THAT(bundle.take().requests, SizeIs(1));
 }
 
-TEST(Batcher, AFullDiskRefusesRequestsAndKeepsTheRestForLater) {
+TEST(Batcher, FullDiskRefusesRequestsAndKeepsOtherOperations) {
   BatcherBundle bundle;
   bundle.post(Urgency::kCompletion, 1);
   bundle.post_request(1, {2});
@@ -319,13 +320,13 @@ TEST(Batcher, AFullDiskRefusesRequestsAndKeepsTheRestForLater) {
   bundle.roll_back(bundle.take(), {.error = kFull});
   EXPECT_THAT(bundle.answers, ElementsAre("refused: the disk is full"));
   bundle.flush();
-  EXPECT_THAT(bundle.lane.batches, IsEmpty()) << "not at once again";
+  EXPECT_THAT(bundle.connection.batches, IsEmpty()) << "not at once again";
   bundle.clock.advance(milliseconds{1100});
   bundle.flush();
   EXPECT_THAT(BatcherBundle::ids(bundle.take()), ElementsAre(1));
 }
 
-TEST(Batcher, LacksRoomUntilSomethingWasWrittenAgain) {
+TEST(Batcher, ReportsADiskAsFullUntilTheNextSuccessfulWrite) {
   BatcherBundle bundle;
   EXPECT_FALSE(bundle.batcher.lacks_room());
   bundle.post(Urgency::kCompletion, 1);
@@ -343,7 +344,7 @@ TEST(Batcher, LacksRoomUntilSomethingWasWrittenAgain) {
   EXPECT_THAT(bundle.done, ElementsAre(1));
 }
 
-TEST(Batcher, SaysAtOnceAndEachMinuteThatThereIsNoRoomAndWhenThereIsAgain) {
+TEST(Batcher, LogsAFullDiskEachMinuteAndItsRecovery) {
   BatcherBundle bundle;
   set_log_level(LogLevel::kInfo);
   const auto written_by = [](const auto& say) {
@@ -374,42 +375,42 @@ TEST(Batcher, SaysAtOnceAndEachMinuteThatThereIsNoRoomAndWhenThereIsAgain) {
   set_log_level(LogLevel::kOff);
 }
 
-TEST(Batcher, ABeatThatFitsInDoesNotMeanThatThereIsRoom) {
+TEST(Batcher, HeartbeatCommitDoesNotClearTheDiskFullState) {
   BatcherBundle bundle;
   bundle.post_request(1, {2});
   bundle.flush();
   bundle.roll_back(bundle.take(), {.error = kFull});
   bundle.clock.advance(milliseconds{1100});
-  bundle.batcher.beat();
+  bundle.batcher.heartbeat();
   bundle.flush();
   bundle.commit(bundle.take());
   EXPECT_TRUE(bundle.batcher.lacks_room());
 }
 
-TEST(Batcher, StandsStillWhileACommitIsUnderWayForSeveralSecondsAndSaysSoOnce) {
+TEST(Batcher, ReportsAStalledCommitOnce) {
   BatcherBundle bundle;
   for (int look = 0; look < 9; ++look) bundle.batcher.watch_commit();
-  EXPECT_FALSE(bundle.batcher.stands_still()) << "none is";
+  EXPECT_FALSE(bundle.batcher.is_stalled()) << "none is";
   bundle.post(Urgency::kClaim, 1);
   bundle.flush();
   set_log_level(LogLevel::kInfo);
   CaptureStderr();
   for (int look = 0; look < 3; ++look) bundle.batcher.watch_commit();
-  EXPECT_FALSE(bundle.batcher.stands_still());
+  EXPECT_FALSE(bundle.batcher.is_stalled());
   for (int look = 0; look < 9; ++look) bundle.batcher.watch_commit();
-  EXPECT_TRUE(bundle.batcher.stands_still());
+  EXPECT_TRUE(bundle.batcher.is_stalled());
   const std::string said = GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("a commit is stalled"));
   EXPECT_EQ(said.find("a commit is stalled"), said.rfind("a commit is stalled"));
 
   CaptureStderr();
   bundle.commit(bundle.take());
-  EXPECT_FALSE(bundle.batcher.stands_still());
+  EXPECT_FALSE(bundle.batcher.is_stalled());
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("the commit has ended"));
   set_log_level(LogLevel::kOff);
 }
 
-TEST(Batcher, SaysThatTheSessionWasFenced) {
+TEST(Batcher, ReportsThatTheSessionWasFenced) {
   BatcherBundle bundle;
   bundle.post(Urgency::kClaim, 1);
   bundle.flush();
@@ -419,7 +420,7 @@ TEST(Batcher, SaysThatTheSessionWasFenced) {
   EXPECT_THAT(bundle.refusals, IsEmpty());
 }
 
-TEST(Batcher, ARepeatedRequestGetsTheFirstAnswerAndItsOperationsAreNotDoneAgain) {
+TEST(Batcher, RepeatedRequestGetsTheFirstAnswerWithoutRunningAgain) {
   BatcherBundle bundle;
   bundle.post_request(1, {1});
   bundle.flush();
@@ -428,16 +429,16 @@ TEST(Batcher, ARepeatedRequestGetsTheFirstAnswerAndItsOperationsAreNotDoneAgain)
   EXPECT_THAT(bundle.done, IsEmpty());
 }
 
-TEST(Batcher, ABeatCommitsEvenIfThereIsNothingToCommit) {
+TEST(Batcher, HeartbeatCommitsAnEmptyBatch) {
   BatcherBundle bundle;
   bundle.flush();
-  EXPECT_THAT(bundle.lane.batches, IsEmpty());
-  bundle.batcher.beat();
+  EXPECT_THAT(bundle.connection.batches, IsEmpty());
+  bundle.batcher.heartbeat();
   bundle.flush();
   EXPECT_THAT(bundle.take().operations, IsEmpty());
 }
 
-TEST(Batcher, LearnsHowMuchFitsInABatchHoweverSlowTheDiskIs) {
+TEST(Batcher, LearnsItsBatchSizeHoweverSlowTheDiskIs) {
   BatcherBundle bundle({.rows_time_aim = milliseconds{8}, .rows_min = 10});
   std::size_t size = 0;
   for (int round = 0; round < 30; ++round) {
@@ -453,7 +454,7 @@ TEST(Batcher, LearnsHowMuchFitsInABatchHoweverSlowTheDiskIs) {
   EXPECT_LE(size, 110U);
 }
 
-TEST(Batcher, HalvesWhatReachesALimitOfTheStore) {
+TEST(Batcher, HalvesBatchesThatReachALimitOfTheStore) {
   BatcherBundle bundle({.rows_min = 10});
   for (std::int64_t id = 0; id < 400; ++id) bundle.post(Urgency::kClaim, id);
   for (const std::size_t size : {400U, 200U, 100U, 50U, 25U, 12U, 10U, 10U}) {
@@ -466,7 +467,7 @@ TEST(Batcher, HalvesWhatReachesALimitOfTheStore) {
   EXPECT_THAT(bundle.refusals, IsEmpty());
 }
 
-TEST(Batcher, NeverLetsALargeUnitWaitForEver) {
+TEST(Batcher, NeverStarvesALargeUnit) {
   BatcherBundle bundle({.rows_min = 64, .rows_max = 64});
   std::vector<std::int64_t> large(1000);
   std::iota(large.begin(), large.end(), 1);
@@ -485,7 +486,7 @@ TEST(Batcher, NeverLetsALargeUnitWaitForEver) {
   EXPECT_GT(batches, 200) << "nor does it take more than its share";
 }
 
-TEST(Batcher, LetsABulkLoadGrowTheBacklogSlowlyWhileJobsRunThatTakeMuchOfTheStore) {
+TEST(Batcher, LimitsBacklogGrowthOfABulkLoadBesideBusyJobs) {
   BatcherBundle bundle({.rows_min = 1024, .rows_max = 1024});
   constexpr std::int64_t kBulk = 1'000'000;
   for (std::int64_t unit = 0; unit < 400; ++unit) {
@@ -503,7 +504,7 @@ TEST(Batcher, LetsABulkLoadGrowTheBacklogSlowlyWhileJobsRunThatTakeMuchOfTheStor
       }
       bundle.flush();
       bundle.clock.advance(milliseconds{8});
-      if (!bundle.lane.batches.empty()) bundle.commit(bundle.take());
+      if (!bundle.connection.batches.empty()) bundle.commit(bundle.take());
     }
   };
   run_batches(20, 400);
@@ -518,7 +519,7 @@ TEST(Batcher, LetsABulkLoadGrowTheBacklogSlowlyWhileJobsRunThatTakeMuchOfTheStor
   EXPECT_GE(stored() - with_few, 4 * 900) << "jobs that run for long leave it nearly all";
 }
 
-TEST(Batcher, WantsMoreOfABulkLoadBeforeTheLaneRunsDry) {
+TEST(Batcher, RequestsMoreBulkLoadBeforeTheStoreConnectionIsIdle) {
   BatcherBundle bundle({.rows_min = 64, .rows_max = 64});
   EXPECT_TRUE(bundle.batcher.wants_bulk());
   bundle.post_unit(Urgency::kBulk, std::vector<std::int64_t>(127, 1));
@@ -528,7 +529,7 @@ TEST(Batcher, WantsMoreOfABulkLoadBeforeTheLaneRunsDry) {
   EXPECT_FALSE(bundle.batcher.wants_bulk());
 }
 
-TEST(Batcher, SaysWhenClientsMustSlowDown) {
+TEST(Batcher, ReportsWhenClientsMustSlowDown) {
   BatcherBundle bundle({.pending_max = 3});
   for (const std::int64_t id : {1, 2, 3}) {
     EXPECT_FALSE(bundle.batcher.is_full());
@@ -541,7 +542,7 @@ TEST(Batcher, SaysWhenClientsMustSlowDown) {
   EXPECT_FALSE(bundle.batcher.is_full());
 }
 
-TEST(Batcher, CountsWhatIsHeldAndWhatIsAsked) {
+TEST(Batcher, CountsHeldBytesAndPendingReads) {
   BatcherBundle bundle({.pending_bytes_max = 100, .reads_max = 3});
   EXPECT_TRUE(bundle.batcher.check_room().ok());
   bundle.batcher.hold(100);
@@ -555,11 +556,11 @@ TEST(Batcher, CountsWhatIsHeldAndWhatIsAsked) {
   EXPECT_FALSE(bundle.batcher.is_full());
   bundle.batcher.hold(1);
   EXPECT_TRUE(bundle.batcher.is_full());
-  bundle.batcher.on_read_done({bundle.lane.reads.at(0), ReadAnswer{NodesAnswer{}}});
+  bundle.batcher.on_read_done({bundle.connection.reads.at(0), ReadAnswer{NodesAnswer{}}});
   EXPECT_FALSE(bundle.batcher.is_full());
 }
 
-TEST(Batcher, CountsTheBytesOfChangesAndOfAnswersToKeep) {
+TEST(Batcher, CountsTheBytesOfChangesAndStoredAnswers) {
   for (const bool change : {true, false}) {
     BatcherBundle bundle({.pending_bytes_max = 100});
     if (change) {
@@ -579,13 +580,13 @@ TEST(Batcher, CountsTheBytesOfChangesAndOfAnswersToKeep) {
   }
 }
 
-TEST(Batcher, AnswersEachReadToWhoAsked) {
+TEST(Batcher, AnswersEachReadToItsCaller) {
   BatcherBundle bundle;
   std::vector<int> answered;
   bundle.batcher.ask(ListNodes{}, [&](Result<ReadAnswer>) { answered.push_back(1); });
   bundle.batcher.ask(ListNodes{}, [&](Result<ReadAnswer>) { answered.push_back(2); });
-  bundle.batcher.on_read_done({bundle.lane.reads.at(1), ReadAnswer{NodesAnswer{}}});
-  bundle.batcher.on_read_done({bundle.lane.reads.at(0), ReadAnswer{NodesAnswer{}}});
+  bundle.batcher.on_read_done({bundle.connection.reads.at(1), ReadAnswer{NodesAnswer{}}});
+  bundle.batcher.on_read_done({bundle.connection.reads.at(0), ReadAnswer{NodesAnswer{}}});
   EXPECT_THAT(answered, ElementsAre(2, 1));
 }
 

@@ -29,25 +29,25 @@ double bulk_beside(std::size_t of_runs) {
   return stored / kBatches;
 }
 
-TEST(BulkRoom, LeavesAllToABulkLoadWhenNothingRuns) { EXPECT_EQ(bulk_beside(0), 1000); }
+TEST(BulkRoom, LeavesEverythingToABulkLoadWhenNothingRuns) { EXPECT_EQ(bulk_beside(0), 1000); }
 
-TEST(BulkRoom, BoundsNothingBesideFewRuns) {
+TEST(BulkRoom, LimitsNoBulkLoadBesideFewRuns) {
   EXPECT_EQ(bulk_beside(10), 990);
   EXPECT_EQ(bulk_beside(90), 910);
 }
 
-TEST(BulkRoom, LeavesHalfAndMoreBesideRunsThatTakeASeventh) {
+TEST(BulkRoom, LeavesABulkLoadOverHalfBesideModerateRuns) {
   EXPECT_GE(bulk_beside(140), 500);
   EXPECT_LE(bulk_beside(140), 700);
 }
 
-TEST(BulkRoom, LeavesHalfOfTheRunsRowsWhenTheyTakeMuch) {
+TEST(BulkRoom, LimitsABulkLoadToHalfTheRowsOfRuns) {
   for (const std::size_t of_runs : {300U, 400U, 600U}) {
     EXPECT_NEAR(bulk_beside(of_runs), static_cast<double>(of_runs) / 2, 15) << of_runs;
   }
 }
 
-TEST(BulkRoom, LeavesSomethingBesideRunsOfOneRowOnASlowStore) {
+TEST(BulkRoom, LeavesABulkLoadAShareOnASlowStore) {
   BulkRoom room;
   SteadyTime now{};
   int stored = 0;
@@ -62,7 +62,7 @@ TEST(BulkRoom, LeavesSomethingBesideRunsOfOneRowOnASlowStore) {
   EXPECT_NEAR(stored, 800, 110);
 }
 
-TEST(BulkRoom, IsFreeAgainSoonAfterTheLastRun) {
+TEST(BulkRoom, LiftsItsLimitSoonAfterTheLastRun) {
   BulkRoom room;
   SteadyTime now{};
   for (int batch = 0; batch < 100; ++batch) {

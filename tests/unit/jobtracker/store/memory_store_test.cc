@@ -20,7 +20,7 @@ struct Bundle {
   std::size_t waiting() const { return database.tables().waiting.at(group).size(); }
 };
 
-TEST(MemoryStore, IsAwayForOneCallWhenTold) {
+TEST(MemoryStore, FailsOneCallPerInjectedFault) {
   Bundle bundle;
   bundle.store.fail_next(MemoryFault::kUnavailable);
   bundle.store.fail_next(MemoryFault::kUnavailable);
@@ -33,7 +33,7 @@ TEST(MemoryStore, IsAwayForOneCallWhenTold) {
   EXPECT_TRUE(std::holds_alternative<Committed>(bundle.store.commit(bundle.batch(1, 1))));
 }
 
-TEST(MemoryStore, TakesBackEverythingOfALostCommit) {
+TEST(MemoryStore, RollsBackALostCommit) {
   Bundle bundle;
   bundle.store.fail_next(MemoryFault::kUnknownLost);
 
@@ -44,7 +44,7 @@ TEST(MemoryStore, TakesBackEverythingOfALostCommit) {
   EXPECT_TRUE(bundle.store.settle(1).value());
 }
 
-TEST(MemoryStore, TakesBackEverythingOfABatchWithABadOperation) {
+TEST(MemoryStore, RollsBackABatchWithABadOperation) {
   Bundle bundle;
   const WaitingJob kept{.id = JobId{1}, .group = bundle.group, .task_id = "a", .keyed = true};
   bundle.store.commit({.number = 1, .operations = {AddJob{kept}}});
@@ -69,7 +69,7 @@ TEST(MemoryStore, TakesBackEverythingOfABatchWithABadOperation) {
   EXPECT_TRUE(tables.answers.empty());
 }
 
-TEST(MemoryStore, RefusesAJobThatIsStoredAnywhere) {
+TEST(MemoryStore, RefusesAJobStoredInAnyTable) {
   Bundle bundle;
   const WaitingJob job{.id = JobId{1}, .group = bundle.group};
   auto claimed = job;

@@ -8,7 +8,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-TEST(Names, MakesTableNamesThatMayStandInSql) {
+TEST(Names, ProducesValidUniqueSqlTableNames) {
   std::set<std::string> taken;
   for (const std::string& name : {std::string{"Mail.EU"}, std::string{"mail-eu"},
                                   std::string(64, 'Z'), std::string(63, 'z') + "-"}) {
@@ -21,7 +21,7 @@ TEST(Names, MakesTableNamesThatMayStandInSql) {
   EXPECT_TRUE(taken.contains("lts_wjq_mail_eu_2"));
 }
 
-TEST(Names, LetsNoOtherTextPassAsATableName) {
+TEST(Names, RejectsInvalidTableNames) {
   for (const std::string& text :
        {std::string{}, std::string{"lts_wjq_"}, std::string{"lts_job_log"},
         std::string{"lts_wjq_A"}, std::string{"lts_wjq_a b"}, std::string{"lts_wjq_a;--"},
@@ -30,7 +30,7 @@ TEST(Names, LetsNoOtherTextPassAsATableName) {
   }
 }
 
-TEST(Names, ReadsTheJobOfAMadeUpTaskId) {
+TEST(Names, ParsesTheJobIdInAGeneratedTaskId) {
   EXPECT_EQ(job_of_task_id("job-7211"), JobId{7211});
   for (const char* text : {"job-", "job--1", "job-0", "job-1x", "Job-1", "job- 1", "jobs-1",
                            "job-99999999999999999999"}) {
@@ -43,14 +43,14 @@ std::string stored(const std::string& message) {
   return std::string{storable_message(message, storage)};
 }
 
-TEST(Names, KeepsAGoodMessageAsItIs) {
+TEST(Names, KeepsAValidMessageUnchanged) {
   const std::string good = "h\xC3\xA9llo \xE2\x82\xAC \xF0\x9F\x98\x80";
   std::string storage;
   EXPECT_EQ(storable_message(good, storage).data(), good.data());
   EXPECT_EQ(stored(""), "");
 }
 
-TEST(Names, ReplacesBytesThatAreNoCharacter) {
+TEST(Names, ReplacesInvalidUtf8Bytes) {
   const std::string mark = "\xEF\xBF\xBD";
   EXPECT_EQ(stored("a\xFFz"), "a" + mark + "z");
   EXPECT_EQ(stored("a\xC3"), "a" + mark);
@@ -59,7 +59,7 @@ TEST(Names, ReplacesBytesThatAreNoCharacter) {
   EXPECT_EQ(stored("\xF4\x90\x80\x80"), mark + mark + mark + mark);  // beyond the last one
 }
 
-TEST(Names, CutsALongMessageBetweenCharacters) {
+TEST(Names, TruncatesALongMessageAtACharacterBoundary) {
   const std::string euros = [] {
     std::string text;
     for (int i = 0; i < 2000; ++i) text += "\xE2\x82\xAC";

@@ -41,7 +41,7 @@ Duration processor_time() {
 
 // A loop that is busy with something else, while people have asked more than fits into the way
 // back.
-TEST(QueryThread, WaitsWithoutSpinningUntilItsAnswersAreTakenAndLosesNone) {
+TEST(QueryThread, WaitsWithoutSpinningForTheReaderAndLosesNoAnswers) {
   constexpr int kAnswersHeld = 2048;
   constexpr int kAsked = kAnswersHeld + 50;
   const SystemClock clock;
@@ -70,7 +70,7 @@ TEST(QueryThread, WaitsWithoutSpinningUntilItsAnswersAreTakenAndLosesNone) {
   EXPECT_TRUE(std::is_sorted(answered.begin(), answered.end()));
 }
 
-TEST(QueryThread, StopsWhileNobodyTakesItsAnswers) {
+TEST(QueryThread, StopsWhileItsAnswersAreUnread) {
   const SystemClock clock;
   EventLoop loop(clock);
   std::atomic<int> reads{0};

@@ -65,7 +65,7 @@ std::string printed(const std::vector<std::string>& arguments) {
   return parsed.ok() ? parsed.value().print.value_or("nothing") : "refused";
 }
 
-TEST(CommandLine, GivesAVerbItsFlagsAndTheCommandAfterDashes) {
+TEST(CommandLine, ParsesVerbFlagsAndTheCommandAfterDashes) {
   const Configuration call = good_call({"submit", "--task-id", "a", "--param", "x=1", "--param",
                                         "y=2,3", "--wait", "--", "echo", "--", "-o", "--task-id"});
   EXPECT_EQ(call.verb(), "submit");
@@ -76,7 +76,7 @@ TEST(CommandLine, GivesAVerbItsFlagsAndTheCommandAfterDashes) {
   EXPECT_THAT(call.rest(), ElementsAre("echo", "--", "-o", "--task-id"));
 }
 
-TEST(CommandLine, TakesTheProgramsFlagsBeforeAndAfterTheVerb) {
+TEST(CommandLine, AcceptsProgramFlagsBeforeAndAfterTheVerb) {
   EXPECT_EQ(good_call({"-o", "json", "groups"}).text("output"), "json");
   EXPECT_EQ(good_call({"groups", "-ojson"}).text("output"), "json");
   EXPECT_EQ(good_call({"groups", "--output=json"}).text("output"), "json");
@@ -95,7 +95,7 @@ TEST(CommandLine, FillsPositionalsInOrder) {
   EXPECT_EQ(good_call({"show", "-"}).text("TASK_ID"), "-");
 }
 
-TEST(CommandLine, TakesAPositionalThatIsNamedLikeAVerb) {
+TEST(CommandLine, AcceptsAPositionalArgumentNamedLikeAVerb) {
   EXPECT_EQ(good_call({"show", "submit"}).text("TASK_ID"), "submit");
 }
 
@@ -109,10 +109,10 @@ TEST(CommandLine, KeepsEmptyValues) {
   EXPECT_TRUE(good_call({"submit", "--task-id", ""}).was_given("task-id"));
 }
 
-TEST(CommandLine, RefusesByNameWithTheFix) {
-  EXPECT_EQ(refused_call({}), "a verb is needed, jobclient see --help");
+TEST(CommandLine, NamesTheBadArgumentAndSuggestsAFix) {
+  EXPECT_EQ(refused_call({}), "a verb is needed, see jobclient --help");
   EXPECT_EQ(refused_call({"submti"}),
-            "unknown verb 'submti' (did you mean 'submit'?), jobclient see --help");
+            "unknown verb 'submti' (did you mean 'submit'?), see jobclient --help");
   EXPECT_EQ(refused_call({"import"}), "'import' needs 'crontab' after it");
   EXPECT_EQ(refused_call({"scripts", "nope"}), "'scripts' needs 'list' or 'show' after it");
   EXPECT_EQ(refused_call({"groups", "nope"}),
@@ -124,13 +124,13 @@ TEST(CommandLine, RefusesByNameWithTheFix) {
   EXPECT_EQ(refused_call({"submit", "echo"}),
             "submit: unexpected argument 'echo' (put a command to run after --)");
   EXPECT_EQ(refused_call({"--trakcer", "x", "groups"}),
-            "unknown flag '--trakcer' (did you mean '--tracker'?), jobclient see --help");
+            "unknown flag '--trakcer' (did you mean '--tracker'?), see jobclient --help");
   EXPECT_EQ(refused_call({"submit", "--task-i=x"}),
-            "unknown flag '--task-i' (did you mean '--task-id'?), jobclient submit see --help");
+            "unknown flag '--task-i' (did you mean '--task-id'?), see jobclient submit --help");
   EXPECT_EQ(refused_call({"submit", "--task-id"}), "--task-id needs a value");
 }
 
-TEST(CommandLine, TakesNoFlagForAValueUnlessItIsMeant) {
+TEST(CommandLine, RefusesAFlagAsAValueWithoutAnEqualsSign) {
   EXPECT_EQ(
       refused_call({"submit", "--task-id", "--wait", "--", "true"}),
       "--task-id needs a value, got '--wait' (write --task-id=--wait if this value is intended)");
@@ -166,7 +166,7 @@ TEST(Help, ShowsVerbsOptionsDefaultsVariablesAndExamples) {
   EXPECT_THAT(help, HasSubstr("\nExamples\n  jobclient list\n"));
 }
 
-TEST(Help, ExplainsAVerbHoweverAskedFor) {
+TEST(Help, ShowsTheSameHelpForHelpVerbAndHelpFlag) {
   const std::string help = printed({"submit", "--help"});
   EXPECT_THAT(help, StartsWith("Usage: jobclient submit [OPTION]... [-- PROGRAM [ARGUMENT]...]\n"));
   EXPECT_THAT(help, HasSubstr("--task-id ID"));
@@ -182,7 +182,7 @@ TEST(Help, ExplainsAVerbHoweverAskedFor) {
   EXPECT_THAT(printed({"show", "-h"}), StartsWith("Usage: jobclient show TASK_ID [FIELD]\n"));
 }
 
-TEST(Help, NamesAllVerbsThatBeginWithAWord) {
+TEST(Help, ListsAllVerbsThatBeginWithAWord) {
   const std::string help = printed({"help", "scripts"});
   EXPECT_EQ(help,
             "Usage: jobclient scripts ...\n\nVerbs\n"
@@ -194,7 +194,7 @@ TEST(Help, NamesAllVerbsThatBeginWithAWord) {
   EXPECT_THAT(printed({"help", "groups"}),
               HasSubstr("List groups.\n\nVerbs\n  groups add                  Declare a group.\n"));
   EXPECT_EQ(refused_call({"help", "script"}),
-            "unknown verb 'script' (did you mean 'scripts'?), jobclient see --help");
+            "unknown verb 'script' (did you mean 'scripts'?), see jobclient --help");
 }
 
 TEST(Help, IndentsExamplesOnce) {
@@ -203,7 +203,7 @@ TEST(Help, IndentsExamplesOnce) {
   EXPECT_THAT(help_text(program), HasSubstr("\nExamples\n  one\n\n  two\n  three\n"));
 }
 
-TEST(Help, KeepsToTheWidthOfAPage) {
+TEST(Help, WrapsLinesAtThePageWidth) {
   Program program = client();
   program.description = std::string(40, 'a') + " " + std::string(60, 'b') + " c";
   program.options.front().help =
@@ -217,7 +217,7 @@ TEST(Help, KeepsToTheWidthOfAPage) {
   }
 }
 
-TEST(Completion, HoldsVerbsFlagsAndWords) {
+TEST(Completion, ContainsVerbsFlagsAndValues) {
   const std::string bash = printed({"--completion", "bash"});
   EXPECT_THAT(bash, HasSubstr("complete -o default -F _carillon_jobclient jobclient\n"));
   EXPECT_THAT(bash, HasSubstr("words='submit show groups import scripts'"));

@@ -94,7 +94,7 @@ TEST(Configuration, StartsWithDefaults) {
   EXPECT_THAT(settings.list("label"), ElementsAre());
 }
 
-TEST(Configuration, TakesEveryKindFromFlags) {
+TEST(Configuration, ReadsEveryOptionKindFromFlags) {
   const Configuration settings =
       good({"--listen=tcp://*:1", "--lease", "1m30s", "--threads", "8", "--insecure", "--label",
             "a=1,2", "--label", "b=", "--allow", "http,command"});
@@ -107,7 +107,7 @@ TEST(Configuration, TakesEveryKindFromFlags) {
   EXPECT_TRUE(settings.was_given("threads"));
 }
 
-TEST(Configuration, TakesEveryKindFromTheEnvironment) {
+TEST(Configuration, ReadsEveryOptionKindFromTheEnvironment) {
   const Configuration settings = good({}, {{"CARILLON_LOG_LEVEL", "debug"},
                                            {"CARILLON_LEASE", "5s"},
                                            {"CARILLON_THREADS", "2"},
@@ -120,11 +120,11 @@ TEST(Configuration, TakesEveryKindFromTheEnvironment) {
   EXPECT_THAT(settings.list("label"), ElementsAre("a=1", "b=2"));
 }
 
-TEST(Configuration, LeavesVariablesOfOthersAlone) {
+TEST(Configuration, IgnoresUnknownEnvironmentVariables) {
   EXPECT_EQ(good({}, {{"CARILLON_TASK_ID", "nightly"}, {"CARILLON_CI", "1"}}).text("store"), "");
 }
 
-TEST(Configuration, LeavesTheEnvironmentAloneIfTheProgramSaysSo) {
+TEST(Configuration, IgnoresTheEnvironmentWhenTheProgramOptsOut) {
   Program program = server();
   program.reads_environment = false;
   const Environment environment{{{"CARILLON_THREADS", "8"}, {"CARILLON_CONFIG", "/no/such"}}};
@@ -136,7 +136,7 @@ TEST(Configuration, LeavesTheEnvironmentAloneIfTheProgramSaysSo) {
   EXPECT_EQ(settings.value().configuration.number("threads"), 2);
 }
 
-TEST_F(ConfigurationFileTest, TakesEveryKindFromTheFile) {
+TEST_F(ConfigurationFileTest, ReadsEveryOptionKindFromTheFile) {
   const Configuration settings = good_file(
       "listen = \"tcp://*:2\"\nlease = \"10s\"\nthreads = 3\ninsecure = true\n"
       "label = [\"a=1,2\", \"b=2\"]\nallow = \"http,handler\"\n");
@@ -161,7 +161,7 @@ TEST_F(ConfigurationFileTest, PrefersFlagThenEnvironmentThenFile) {
   EXPECT_EQ(settings.source("threads"), "environment CARILLON_THREADS");
 }
 
-TEST_F(ConfigurationFileTest, PrefersTheProgramsOwnTableAndSkipsThoseOfOthers) {
+TEST_F(ConfigurationFileTest, PrefersTheProgramsTableAndSkipsOtherTables) {
   const Configuration settings = good_file(
       "log_level = \"warn\"\nlease = \"9s\"\n[tasktracker]\ngroup = \"mail\"\n"
       "[jobtracker]\nlog_level = \"debug\"\n");
@@ -183,7 +183,7 @@ TEST_F(ConfigurationFileTest, RefusesUnknownKeysAndTablesWithLineAndNearestName)
             "configuration: FILE:1: unknown table [jobtracker.store]");
 }
 
-TEST_F(ConfigurationFileTest, RefusesBadValuesWithTheLine) {
+TEST_F(ConfigurationFileTest, NamesTheLineOfABadValue) {
   EXPECT_EQ(file_refusal("\nlease = \"3 apples\"\n"),
             "configuration: FILE:2: lease: '3 apples' is not a duration (write 500ms, 3s, 5m or "
             "1h30m)");
@@ -212,7 +212,7 @@ TEST_F(ConfigurationFileTest, RefusesBadValuesThatAnotherSourceOverrides) {
   EXPECT_THAT(settings.list("label"), ElementsAre("b=2"));
 }
 
-TEST(Configuration, ChecksTheFormOfATextAndOfEachInAList) {
+TEST(Configuration, ChecksATextAndEachItemOfAList) {
   const auto check = [](const std::string& text) -> Status {
     if (text.starts_with("tcp://")) return {};
     return Error{ErrorCode::kInvalidArgument, "'" + text + "' is no address"};
@@ -234,12 +234,12 @@ TEST(Configuration, ChecksTheFormOfATextAndOfEachInAList) {
             "environment CARILLON_LISTEN: 'e' is no address");
 }
 
-TEST_F(ConfigurationFileTest, RefusesWhatIsNotToml) {
+TEST_F(ConfigurationFileTest, RefusesAFileThatIsNotToml) {
   EXPECT_THAT(file_refusal("lease = 3s\nlisten ="), HasSubstr("configuration: FILE:1: not TOML: "));
   EXPECT_THAT(file_refusal("\xff\xfe"), HasSubstr("configuration: FILE:1: not TOML: "));
 }
 
-TEST_F(ConfigurationFileTest, SaysThatATextStandsInQuotes) {
+TEST_F(ConfigurationFileTest, SuggestsQuotesForAnUnquotedText) {
   EXPECT_THAT(file_refusal("# ours\n listen = tcp://127.0.0.1:1\r\n"),
               EndsWith(" (put a string in quotes: listen = \"...\")"));
   EXPECT_THAT(file_refusal("lease = 3s"), EndsWith(" (put a string in quotes: lease = \"...\")"));
@@ -249,11 +249,11 @@ TEST_F(ConfigurationFileTest, SaysThatATextStandsInQuotes) {
   EXPECT_THAT(file_refusal("listen ="), Not(HasSubstr("put a string in quotes")));
 }
 
-TEST_F(ConfigurationFileTest, TakesAnEmptyFile) {
+TEST_F(ConfigurationFileTest, AcceptsAnEmptyFile) {
   EXPECT_EQ(good_file("").text("log-level"), "info");
 }
 
-TEST(Configuration, RefusesAFileThatIsNotThere) {
+TEST(Configuration, RefusesAMissingFile) {
   EXPECT_EQ(refusal({"--config", "/nowhere/x.toml"}),
             "configuration: /nowhere/x.toml: cannot be read: No such file or directory");
   EXPECT_EQ(refusal({"--config", "/"}), "configuration: /: cannot be read: Is a directory");
@@ -276,7 +276,7 @@ TEST(Configuration, NamesTheSourceOfABadValue) {
             "--allow: 'shell' is not one of handler, command, http");
 }
 
-TEST(Configuration, RefusesAnEmptyTextWhereItCannotBeMeant) {
+TEST(Configuration, RefusesAnEmptyTextWhereAValueIsNeeded) {
   const Program program{.name = "x",
                         .options = {{.name = "id", .if_empty = "leave it out"}, {.name = "note"}}};
   const auto refused = parse_configuration(program, {"--id", "", "--note", ""}, Environment{{}});
@@ -285,7 +285,7 @@ TEST(Configuration, RefusesAnEmptyTextWhereItCannotBeMeant) {
   EXPECT_TRUE(parse_configuration(program, {"--note", ""}, Environment{{}}).ok());
 }
 
-TEST(Configuration, PrintsHelpHoweverAskedFor) {
+TEST(Configuration, PrintsTheSameHelpForVerbAndFlag) {
   const auto printed = [](const std::vector<std::string>& arguments) {
     const auto parsed = parse(arguments);
     return parsed.ok() ? parsed.value().print.value_or("") : parsed.error().message;
@@ -298,14 +298,14 @@ TEST(Configuration, PrintsHelpHoweverAskedFor) {
 
 TEST(Configuration, RefusesWrongUsage) {
   EXPECT_EQ(refusal({"--lisen", "x"}),
-            "unknown flag '--lisen' (did you mean '--listen'?), jobtracker --help lists them");
+            "unknown flag '--lisen' (did you mean '--listen'?), see jobtracker --help");
   EXPECT_EQ(refusal({"--listen"}), "--listen needs a value");
   EXPECT_EQ(refusal({"--lease", "1s", "--lease", "2s"}), "--lease was given twice");
   EXPECT_EQ(refusal({"start"}),
             "unexpected argument 'start', jobtracker takes flags only (see jobtracker --help)");
 }
 
-TEST(Configuration, ListsWhatIsInForceWithoutSecrets) {
+TEST(Configuration, ListsEffectiveOptionsWithSecretsMasked) {
   const Configuration settings =
       good({"--store", "mysql://app:s3cr:t@db:3306/carillon", "--xxl-token", "hush", "--insecure"},
            {{"CARILLON_LEASE", "5s"}});
@@ -320,7 +320,7 @@ TEST(Configuration, ListsWhatIsInForceWithoutSecrets) {
                                  "xxl-token=*** from flag", "log-level=info from default"));
 }
 
-TEST(Configuration, MasksThePasswordOfAnUrlOnly) {
+TEST(Configuration, MasksOnlyThePasswordOfAUrl) {
   EXPECT_EQ(mask_secrets("mysql://u:p@h:1/d"), "mysql://u:***@h:1/d");
   EXPECT_EQ(mask_secrets("mysql://u:p/@:x@h/d"), "mysql://u:***@h/d");
   EXPECT_EQ(mask_secrets("mysql://u@h:1/d"), "mysql://u@h:1/d");
@@ -328,7 +328,7 @@ TEST(Configuration, MasksThePasswordOfAnUrlOnly) {
   EXPECT_EQ(mask_secrets("sqlite:/a/b@c:d"), "sqlite:/a/b@c:d");
 }
 
-TEST(ConfigurationDeath, AskingForTheWrongThingIsABug) {
+TEST(ConfigurationDeath, ReadingAnUndeclaredOptionOrWrongKindAborts) {
   const Configuration settings = good({});
   EXPECT_DEATH((void)settings.text("no-such"), "only declared options can be read");
   EXPECT_DEATH((void)settings.text("lease"), "as its declared kind");
@@ -343,7 +343,7 @@ TEST(Configuration, RefusesDurationsBeyondTheirLimits) {
   EXPECT_EQ(good({"--grace", "1d"}).duration("grace"), std::chrono::hours{24});
 }
 
-TEST(Configuration, RefusesAListThatNamesNothing) {
+TEST(Configuration, RefusesAnEmptyList) {
   EXPECT_EQ(refusal({"--allow", ","}), "--allow: ',' has no entries (leave it out)");
   EXPECT_EQ(refusal({"--allow", ""}), "--allow: '' has no entries (leave it out)");
 }

@@ -9,14 +9,14 @@
 namespace carillon {
 namespace {
 
-TEST(Environment, TakesAnEmptyVariableAsNotSet) {
+TEST(Environment, TreatsAnEmptyVariableAsNotSet) {
   const Environment environment{{{"A", "1"}, {"B", ""}}};
   EXPECT_EQ(environment.get("A"), "1");
   EXPECT_EQ(environment.get("B"), std::nullopt);
   EXPECT_EQ(environment.get("C"), std::nullopt);
 }
 
-TEST(Environment, SeesTheVariablesOfTheProcess) {
+TEST(Environment, ReadsTheVariablesOfTheProcess) {
   ASSERT_EQ(setenv("CARILLON_ENVIRONMENT_TEST", "a=b", 1), 0);
   EXPECT_EQ(Environment::of_process().get("CARILLON_ENVIRONMENT_TEST"), "a=b");
   ASSERT_EQ(unsetenv("CARILLON_ENVIRONMENT_TEST"), 0);

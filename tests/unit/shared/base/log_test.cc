@@ -54,11 +54,11 @@ TEST_F(LogTest, KeepsAnyValueOnOneLine) {
   EXPECT_THAT(line, EndsWith("k=\"a\\nb\\r\\t\\x1b[31m\\x00z\\x7f\"\n"));
 }
 
-TEST_F(LogTest, LeavesUtf8AsItIs) {
+TEST_F(LogTest, KeepsUtf8Unchanged) {
   EXPECT_THAT(written_by([&] { log_.info("x", "name", "Zürich"); }), EndsWith("name=Zürich\n"));
 }
 
-TEST_F(LogTest, HidesWhatIsBelowTheLevel) {
+TEST_F(LogTest, HidesMessagesBelowTheLevel) {
   EXPECT_FALSE(log_.debug_on());
   EXPECT_EQ(written_by([&] { log_.debug("hidden"); }), "");
   set_log_level(LogLevel::kDebug);
@@ -69,7 +69,7 @@ TEST_F(LogTest, HidesWhatIsBelowTheLevel) {
   EXPECT_EQ(written_by([&] { log_.error("hidden"); }), "");
 }
 
-TEST(LogLevelText, KnowsItsWordsAndNamesThem) {
+TEST(LogLevelText, ParsesEveryLevelAndListsThemInErrors) {
   EXPECT_EQ(parse_log_level("debug").value(), LogLevel::kDebug);
   EXPECT_EQ(parse_log_level("info").value(), LogLevel::kInfo);
   EXPECT_EQ(parse_log_level("warn").value(), LogLevel::kWarn);

@@ -40,7 +40,7 @@ TEST(Mutex, LetsOneThreadInAtATimeAndWakesWaiters) {
   EXPECT_EQ(counter.wait_for_at_least(kThreads * kRounds), kThreads * kRounds);
 }
 
-TEST(Mutex, WaitEndsWhenItsTimeIsUp) {
+TEST(Mutex, WaitTimesOut) {
   Mutex mutex;
   Condition never;
   MutexLock lock{mutex};

@@ -27,7 +27,7 @@ TEST(DurationText, ReadsEveryUnit) {
   EXPECT_EQ(parse_duration("2d").value(), hours{48});
 }
 
-TEST(DurationText, AddsUnitsUpLargestFirst) {
+TEST(DurationText, SumsUnitsInDescendingOrder) {
   EXPECT_EQ(parse_duration("1h30m").value(), minutes{90});
   EXPECT_EQ(parse_duration("1d2h3m4s5ms6us").value(),
             hours{26} + minutes{3} + seconds{4} + milliseconds{5} + Duration{6});
@@ -35,20 +35,20 @@ TEST(DurationText, AddsUnitsUpLargestFirst) {
   EXPECT_FALSE(parse_duration("1m1m").ok());
 }
 
-TEST(DurationText, TellsThatAUnitIsMissing) {
+TEST(DurationText, ReportsAMissingUnit) {
   EXPECT_EQ(parse_duration("5").error().message,
             "'5' is a number without a unit (write 5s for seconds, or one of ms, s, m, h, d)");
   EXPECT_THAT(parse_duration("1h30").error().message, HasSubstr("without a unit"));
 }
 
-TEST(DurationText, RefusesNothingAndNegativeOnes) {
+TEST(DurationText, RefusesZeroAndNegativeDurations) {
   EXPECT_THAT(parse_duration("0").error().message, HasSubstr("zero, a duration must be longer"));
   EXPECT_THAT(parse_duration("0s").error().message, HasSubstr("zero, a duration must be longer"));
   EXPECT_THAT(parse_duration("0h0m").error().message, HasSubstr("zero, a duration must be longer"));
   EXPECT_THAT(parse_duration("-5s").error().message, HasSubstr("negative"));
 }
 
-TEST(DurationText, RefusesWhatIsNoDurationByName) {
+TEST(DurationText, RefusesAndQuotesInvalidText) {
   for (const char* text : {"", "s", "3 apples", "3 s", "1.5s", "3S", "five minutes", "3sx", "+3s",
                            "\xff", "3\xc2\xb5s"}) {
     SCOPED_TRACE(text);
@@ -60,7 +60,7 @@ TEST(DurationText, RefusesWhatIsNoDurationByName) {
   }
 }
 
-TEST(DurationText, RefusesWhatDoesNotFit) {
+TEST(DurationText, RefusesDurationsThatOverflow) {
   EXPECT_EQ(parse_duration("106751991d").value(), hours{24} * std::int64_t{106751991});
   EXPECT_THAT(parse_duration("106751992d").error().message, HasSubstr("too long"));
   EXPECT_THAT(parse_duration("106751991d24h").error().message, HasSubstr("too long"));
@@ -80,7 +80,7 @@ TEST(DurationText, WritesTheShortestTextThatReadsBack) {
   }
 }
 
-TEST(DurationText, HasATextForTheShortestOfAll) {
+TEST(DurationText, WritesTheMinimumDuration) {
   EXPECT_EQ(format_duration(Duration::min()), "-106751991d4h54s775ms808us");
 }
 
@@ -101,11 +101,11 @@ TEST(TimeText, ReadsFractionsToMicroseconds) {
   EXPECT_EQ(parse_time("1969-12-31T23:59:59.999999Z").value(), WallTime{Duration{-1}});
 }
 
-TEST(TimeText, TakesALeapSecondAsTheNextMinute) {
+TEST(TimeText, ReadsALeapSecondAsTheNextMinute) {
   EXPECT_EQ(parse_time("2016-12-31T23:59:60Z").value(), at(2017, 1, 1, {}));
 }
 
-TEST(TimeText, RefusesWithTheReason) {
+TEST(TimeText, RefusesInvalidTimesWithTheReason) {
   const auto why = [](const char* text) { return parse_time(text).error().message; };
   EXPECT_THAT(why("tomorrow"),
               HasSubstr("'tomorrow' is not a time: it does not start with a date"));
@@ -122,14 +122,14 @@ TEST(TimeText, RefusesWithTheReason) {
   EXPECT_THAT(why("2026-11-21T08:00:00Zoo"), HasSubstr("must end with Z or an offset"));
 }
 
-TEST(TimeText, WritesUtcAndCutsOff) {
+TEST(TimeText, WritesUtcTruncatedToMilliseconds) {
   const WallTime time = at(2026, 11, 21, hours{8} + Duration{123987});
   EXPECT_EQ(format_time(time), "2026-11-21T08:00:00.123Z");
   EXPECT_EQ(format_time(WallTime{Duration{-1}}), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(format_time(at(999, 1, 2, {})), "0999-01-02T00:00:00.000Z");
 }
 
-TEST(TimeText, ReadsBackWhatItWrote) {
+TEST(TimeText, RoundTripsWrittenTimes) {
   for (const std::int64_t micros :
        {0LL, -1'000LL, 1'795'248'000'123'000LL, 253'402'300'799'999'000LL}) {
     SCOPED_TRACE(micros);

@@ -19,7 +19,7 @@ TEST(Bucket, SpreadsTaskIdsOverAllBuckets) {
   EXPECT_EQ(bucket_of(""), 37);
 }
 
-TEST(Bucket, EachPartHasARangeOfThem) {
+TEST(Bucket, EachPartitionHasARangeOfBuckets) {
   EXPECT_EQ(part_of_bucket(63, 1), 0);
   EXPECT_EQ(part_of_bucket(15, 4), 0);
   EXPECT_EQ(part_of_bucket(16, 4), 1);
@@ -27,7 +27,7 @@ TEST(Bucket, EachPartHasARangeOfThem) {
   EXPECT_EQ(part_of_bucket(63, 64), 63);
 }
 
-TEST(Bucket, PartsAreAPowerOfTwoUpToOneABucket) {
+TEST(Bucket, PartitionCountMustBeAPowerOfTwo) {
   for (const int parts : {1, 2, 4, 8, 16, 32, 64}) EXPECT_TRUE(is_parts(parts)) << parts;
   for (const int parts : {-2, 0, 3, 6, 65, 128}) EXPECT_FALSE(is_parts(parts)) << parts;
 }

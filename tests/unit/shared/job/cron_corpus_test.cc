@@ -3,7 +3,7 @@
 namespace carillon {
 namespace {
 
-TEST(CronCorpus, PassesEveryInputThatWasEverKept) { replay_corpus("cron", 20); }
+TEST(CronCorpus, SurvivesEverySavedFuzzInput) { replay_corpus("cron", 20); }
 
 }  // namespace
 }  // namespace carillon

@@ -28,7 +28,7 @@ struct Refusal {
 
 class CronRefuses : public ::testing::TestWithParam<Refusal> {};
 
-TEST_P(CronRefuses, WithFieldAndReason) {
+TEST_P(CronRefuses, InvalidExpressionsWithFieldAndReason) {
   const Refusal& refusal = GetParam();
   EXPECT_EQ(refusal_of(refusal.expression),
             std::string{"cron '"} + refusal.expression + "': " + refusal.reason);
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
          "hour range '22-4' runs backwards; unix ranges do not wrap"},
         {"WeekdaysBackwardsInUnix", "0 0 * * FRI-SUN",
          "day-of-week range 'FRI-SUN' runs backwards; unix ranges do not wrap"},
-        {"BareStepInUnix", "/5 * * * *", "minute '/5' has nothing before the / (write */5"},
+        {"BareStepInUnix", "/5 * * * *", "minute '/5' has nothing before the / (write */5)"},
         {"FebruaryThirtieth", "0 0 0 30 2 ?",
          "never fires: 1970-2199 has no date with day-of-month 30, month 2, day-of-week ?"},
         {"FebruaryThirtiethInUnix", "0 0 30 2 *",
@@ -144,7 +144,7 @@ TEST(CronParse, RefusesAWrongNumberOfFields) {
             std::string{"cron '0 0 0 * * ? * *': more than 7 fields"} + kFields);
 }
 
-TEST(CronParse, RefusesAQuestionMarkWithAnything) {
+TEST(CronParse, RefusesAMisplacedQuestionMark) {
   EXPECT_THAT(refusal_of("0 0 0 * * ?L"),
               HasSubstr(std::string{"day-of-week '?L'"} + kQuestionMark));
   EXPECT_THAT(refusal_of("0 0 0 * * ?/2"), HasSubstr(kQuestionMark));
@@ -153,7 +153,7 @@ TEST(CronParse, RefusesAQuestionMarkWithAnything) {
   EXPECT_THAT(refusal_of("0 0 0 1 1 ? ?"), HasSubstr(kQuestionMark));
 }
 
-TEST(CronParse, RefusesUnknownMacrosAndTheStartOfTheMachine) {
+TEST(CronParse, RefusesUnknownMacrosAndReboot) {
   EXPECT_EQ(refusal_of("@fortnightly"),
             "cron '@fortnightly': no such macro (use one of @hourly @daily @midnight @weekly "
             "@monthly @yearly @annually)");
@@ -161,29 +161,29 @@ TEST(CronParse, RefusesUnknownMacrosAndTheStartOfTheMachine) {
             "cron '@reboot': @reboot is not supported: the start of a machine does not fire jobs");
 }
 
-TEST(CronParse, CutsLongExpressionsInItsAnswer) {
+TEST(CronParse, TruncatesLongExpressionsInErrors) {
   const std::string message = refusal_of(std::string(5000, '*'));
   EXPECT_THAT(message, HasSubstr("longer than 4096 bytes"));
   EXPECT_LT(message.size(), 200U);
 }
 
-TEST(CronParse, TakesAnyBlanksBetweenFields) {
+TEST(CronParse, AcceptsAnyWhitespaceBetweenFields) {
   EXPECT_TRUE(mean_the_same(" 0\t0  0 * * ?\n", "0 0 0 * * ?"));
 }
 
-TEST(CronParse, TakesNamesInAnyCase) {
+TEST(CronParse, AcceptsNamesInAnyCase) {
   EXPECT_TRUE(mean_the_same("0 0 0 ? jan-MAR,Dec mon-Fri", "0 0 0 ? 1-3,12 2-6"));
   EXPECT_TRUE(mean_the_same("0 0 0 ? * fril", "0 0 0 ? * 6L"));
   EXPECT_TRUE(mean_the_same("0 0 0 l-2w * ?", "0 0 0 L-2W * ?"));
 }
 
-TEST(CronParse, CountsWeekdaysFromOneInQuartzAndFromZeroInUnix) {
+TEST(CronParse, CountsWeekdaysFrom1InQuartzAnd0InUnix) {
   EXPECT_TRUE(mean_the_same("0 0 0 ? * 1", "0 0 0 ? * SUN"));
   EXPECT_TRUE(mean_the_same("0 0 * * 0", "0 0 * * SUN"));
   EXPECT_TRUE(mean_the_same("0 0 * * 7", "0 0 * * SUN"));
 }
 
-TEST(CronParse, ReadsTheSameStepInAllItsForms) {
+TEST(CronParse, ReadsEveryFormOfAStep) {
   EXPECT_TRUE(mean_the_same("/15 * * * * ?", "*/15 * * * * ?"));
   EXPECT_TRUE(mean_the_same("0/15 * * * * ?", "*/15 * * * * ?"));
   EXPECT_TRUE(mean_the_same("0-59/15 * * * * ?", "0,15,30,45 * * * * ?"));
@@ -201,7 +201,7 @@ TEST(CronParse, WrapsRangesOfEveryQuartzFieldButTheYear) {
   EXPECT_TRUE(mean_the_same("0 0 0 ? * FRI-MON", "0 0 0 ? * 6,7,1,2"));
 }
 
-TEST(CronParse, ReadsAYearLeftOutAsEveryYear) {
+TEST(CronParse, ReadsAMissingYearAsEveryYear) {
   EXPECT_TRUE(mean_the_same("0 0 0 * * ?", "0 0 0 * * ? *"));
 }
 
@@ -215,7 +215,7 @@ TEST(CronParse, ReadsMacrosAsTheirUnixExpressions) {
   EXPECT_TRUE(mean_the_same("@annually", "0 0 1 1 *"));
 }
 
-TEST(CronParse, StaysSmall) { EXPECT_LE(sizeof(Cron), 128U); }
+TEST(CronParse, ParsedCronFitsIn128Bytes) { EXPECT_LE(sizeof(Cron), 128U); }
 
 }  // namespace
 }  // namespace carillon

@@ -89,7 +89,7 @@ std::string fires_of(const Cron& cron, const Vector& vector) {
 
 class CronVectors : public ::testing::TestWithParam<Vector> {};
 
-TEST_P(CronVectors, FireAsWritten) {
+TEST_P(CronVectors, FireAtTheListedTimes) {
   const Vector& vector = GetParam();
   constexpr std::string_view kRefused = "refused: ";
   const auto cron = Cron::parse(vector.expression);
@@ -106,7 +106,7 @@ TEST_P(CronVectors, FireAsWritten) {
 INSTANTIATE_TEST_SUITE_P(File, CronVectors, ::testing::ValuesIn(read_vectors()),
                          [](const auto& test) { return "Line" + std::to_string(test.param.line); });
 
-TEST(CronVectorFile, HoldsAllItsParts) { EXPECT_GE(read_vectors().size(), 120U); }
+TEST(CronVectorFile, HasAtLeast120Vectors) { EXPECT_GE(read_vectors().size(), 120U); }
 
 }  // namespace
 }  // namespace carillon

@@ -39,13 +39,13 @@ Schedule fixed_delay(Duration interval) {
   return {.kind = ScheduleKind::kFixedDelay, .interval = interval};
 }
 
-TEST(CompiledSchedule, OfNowFiresWhenSubmitted) {
+TEST(CompiledSchedule, NowFiresWhenSubmitted) {
   CompiledSchedule schedule = compiled({.kind = ScheduleKind::kNow});
   EXPECT_THAT(schedule.first_fire(kSubmitted), Optional(kSubmitted));
   EXPECT_EQ(schedule.next_fire(kSubmitted), std::nullopt);
 }
 
-TEST(CompiledSchedule, OfATimeFiresThenAndOnlyThen) {
+TEST(CompiledSchedule, AtFiresOnceAtItsTime) {
   const WallTime at = kSubmitted + hours{3};
   CompiledSchedule schedule = compiled({.kind = ScheduleKind::kAt, .at = at});
   EXPECT_THAT(schedule.first_fire(kSubmitted), Optional(at));
@@ -54,13 +54,13 @@ TEST(CompiledSchedule, OfATimeFiresThenAndOnlyThen) {
   EXPECT_EQ(schedule.count_fires(kSubmitted, at, 10), 1);
 }
 
-TEST(CompiledSchedule, OfATimeInThePastFiresStill) {
+TEST(CompiledSchedule, AtFiresEvenIfItsTimeHasPassed) {
   const WallTime at = kSubmitted - hours{3};
   CompiledSchedule schedule = compiled({.kind = ScheduleKind::kAt, .at = at});
   EXPECT_THAT(schedule.first_fire(kSubmitted), Optional(at));
 }
 
-TEST(CompiledSchedule, OfNothingNeverFires) {
+TEST(CompiledSchedule, ManualNeverFires) {
   CompiledSchedule schedule = compiled({.kind = ScheduleKind::kManual});
   EXPECT_EQ(schedule.first_fire(kSubmitted), std::nullopt);
   EXPECT_EQ(schedule.next_fire(kSubmitted), std::nullopt);
@@ -68,7 +68,7 @@ TEST(CompiledSchedule, OfNothingNeverFires) {
   EXPECT_EQ(schedule.count_fires(kSubmitted, kSubmitted + hours{24}, 10), 0);
 }
 
-TEST(CompiledSchedule, OfCronFiresInItsZone) {
+TEST(CompiledSchedule, CronFiresInItsZone) {
   CompiledSchedule schedule = compiled(cron("0 0 2 * * ?", "Asia/Shanghai"));
   EXPECT_THAT(schedule.first_fire(kSubmitted), Optional(time_of("2024-05-01T18:00:00Z")));
   EXPECT_THAT(schedule.next_fire(time_of("2024-05-01T18:00:00Z")),
@@ -77,7 +77,7 @@ TEST(CompiledSchedule, OfCronFiresInItsZone) {
               Optional(time_of("2024-05-05T18:00:00Z")));
 }
 
-TEST(CompiledSchedule, OfCronKeepsItsDstRule) {
+TEST(CompiledSchedule, CronAppliesItsDstRule) {
   Schedule twice = cron("0 30 1 * * ?", "America/New_York");
   twice.dst = DstRule::kTwice;
   CompiledSchedule schedule = compiled(twice);
@@ -86,7 +86,7 @@ TEST(CompiledSchedule, OfCronKeepsItsDstRule) {
       2);
 }
 
-TEST(CompiledSchedule, OfCronCountsUpToTheLimit) {
+TEST(CompiledSchedule, CronCountsFiresUpToTheLimit) {
   CompiledSchedule schedule = compiled(cron("* * * * * ?"));
   const WallTime noon = time_of("2024-05-01T12:00:00Z");
   EXPECT_EQ(schedule.count_fires(noon, noon + seconds{90}, 1000), 90);
@@ -96,7 +96,7 @@ TEST(CompiledSchedule, OfCronCountsUpToTheLimit) {
   EXPECT_EQ(schedule.count_fires(noon, noon + seconds{90}, 0), 0);
 }
 
-TEST(CompiledSchedule, OfCronCountsTheSecondsOfYears) {
+TEST(CompiledSchedule, CronCountsEverySecondOverTenYears) {
   CompiledSchedule schedule = compiled(cron("* * * * * ?", "Europe/Berlin"));
   const WallTime from = time_of("2024-05-01T12:34:56.789Z");
   EXPECT_EQ(schedule.count_fires(from, from + hours{24 * 3650}, 1LL << 60), 3650LL * 86'400);
@@ -104,7 +104,7 @@ TEST(CompiledSchedule, OfCronCountsTheSecondsOfYears) {
 }
 
 // Zones whose clocks change at midnight, by half an hour, by a day, and not at all.
-TEST(CompiledSchedule, OfCronCountsWhatNextFireGives) {
+TEST(CompiledSchedule, CronCountMatchesNextFire) {
   for (const char* tz : {"UTC", "Europe/Berlin", "America/New_York", "America/Havana",
                          "Australia/Lord_Howe", "Pacific/Apia", "Asia/Beirut"}) {
     for (const char* expression : {"0 */7 * * * ?", "30 0/20 0-3,22-23 * * ?", "0 0 0 * * ?",
@@ -127,7 +127,7 @@ TEST(CompiledSchedule, OfCronCountsWhatNextFireGives) {
   }
 }
 
-TEST(CompiledSchedule, RefusesAWrongCronWithItsText) {
+TEST(CompiledSchedule, RefusesAnInvalidCronAndQuotesIt) {
   EXPECT_EQ(refusal_of(cron("0 0 24 * * ?")), "cron '0 0 24 * * ?': hour 24 is out of range 0-23");
   EXPECT_EQ(refusal_of(cron("0 0 0 1 1 ? 2020")),
             "cron '0 0 0 1 1 ? 2020': has no future fire: its last year, 2020, has passed");
@@ -140,7 +140,7 @@ TEST(CompiledSchedule, RefusesACronWithoutAZone) {
               ::testing::HasSubstr("time zone 'Mars/Olympus'"));
 }
 
-TEST(CompiledSchedule, OfAnIntervalFiresAtOnceAndThenOnItsGrid) {
+TEST(CompiledSchedule, IntervalFiresAtOnceAndThenOnItsGrid) {
   CompiledSchedule schedule = compiled(every(seconds{10}));
   EXPECT_THAT(schedule.first_fire(kSubmitted), Optional(kSubmitted));
   EXPECT_THAT(schedule.next_fire(kSubmitted), Optional(kSubmitted + seconds{10}));
@@ -150,7 +150,7 @@ TEST(CompiledSchedule, OfAnIntervalFiresAtOnceAndThenOnItsGrid) {
               Optional(kSubmitted + seconds{30}));
 }
 
-TEST(CompiledSchedule, OfAnIntervalStartsAtItsFirstTime) {
+TEST(CompiledSchedule, IntervalStartsAtItsFirstTime) {
   Schedule later = every(minutes{1});
   later.first = kSubmitted + hours{1};
   CompiledSchedule schedule = compiled(later);
@@ -159,14 +159,14 @@ TEST(CompiledSchedule, OfAnIntervalStartsAtItsFirstTime) {
               Optional(kSubmitted + hours{1} + minutes{1}));
 }
 
-TEST(CompiledSchedule, OfAnIntervalKeepsTheGridOfAFirstTimeInThePast) {
+TEST(CompiledSchedule, IntervalKeepsTheGridOfAPastFirstTime) {
   Schedule earlier = every(minutes{10});
   earlier.first = time_of("2024-05-01T00:05:00Z");
   CompiledSchedule schedule = compiled(earlier);
   EXPECT_THAT(schedule.first_fire(kSubmitted), Optional(time_of("2024-05-01T12:05:00Z")));
 }
 
-TEST(CompiledSchedule, OfAnIntervalCountsWithoutWalking) {
+TEST(CompiledSchedule, IntervalCountsFiresWithoutIterating) {
   CompiledSchedule schedule = compiled(every(milliseconds{1}));
   EXPECT_EQ(schedule.count_fires(kSubmitted, kSubmitted + hours{24 * 365}, 1LL << 60),
             365LL * 24 * 3600 * 1000);
@@ -176,7 +176,7 @@ TEST(CompiledSchedule, OfAnIntervalCountsWithoutWalking) {
   EXPECT_EQ(schedule.count_fires(kSubmitted + hours{1}, kSubmitted, 1000), 0);
 }
 
-TEST(CompiledSchedule, OfAnIntervalCountsWhatNextFireGives) {
+TEST(CompiledSchedule, IntervalCountMatchesNextFire) {
   CompiledSchedule schedule = compiled(every(milliseconds{333}));
   const WallTime until = kSubmitted + seconds{10};
   std::int64_t fires = 0;
@@ -186,14 +186,14 @@ TEST(CompiledSchedule, OfAnIntervalCountsWhatNextFireGives) {
   EXPECT_EQ(schedule.count_fires(kSubmitted, until, 1000), fires);
 }
 
-TEST(CompiledSchedule, OfAnIntervalEndsWithTheYear2199) {
+TEST(CompiledSchedule, IntervalEndsWithTheYear2199) {
   CompiledSchedule schedule = compiled(every(hours{24 * 366 * 100}));
   EXPECT_THAT(schedule.next_fire(kSubmitted), Optional(kSubmitted + hours{24 * 366 * 100}));
   EXPECT_EQ(schedule.next_fire(time_of("2150-01-01T00:00:00Z")), std::nullopt);
   EXPECT_EQ(schedule.next_fire(WallTime::max()), std::nullopt);
 }
 
-TEST(CompiledSchedule, OfAFixedDelayCountsFromTheEndOfTheLastRun) {
+TEST(CompiledSchedule, FixedDelayCountsFromTheEndOfTheLastRun) {
   CompiledSchedule schedule = compiled(fixed_delay(seconds{30}));
   EXPECT_THAT(schedule.first_fire(kSubmitted), Optional(kSubmitted));
   EXPECT_EQ(schedule.next_fire(kSubmitted), std::nullopt);
@@ -201,7 +201,7 @@ TEST(CompiledSchedule, OfAFixedDelayCountsFromTheEndOfTheLastRun) {
   EXPECT_EQ(schedule.next_after_end(WallTime::max()), std::nullopt);
 }
 
-TEST(CompiledSchedule, OfAFixedDelayWaitsForItsFirstTimeAlsoAfterAnEarlierRun) {
+TEST(CompiledSchedule, FixedDelayWaitsForItsFirstTimeDespiteEarlierRuns) {
   Schedule later = fixed_delay(seconds{30});
   later.first = kSubmitted + hours{1};
   CompiledSchedule schedule = compiled(later);
@@ -219,7 +219,7 @@ TEST(CompiledSchedule, RefusesIntervalsThatAreTooShortOrTooLong) {
   EXPECT_EQ(refusal_of(every(milliseconds{1})), "accepted");
 }
 
-TEST(CompiledSchedule, RefusesTimesOutsideItsYears) {
+TEST(CompiledSchedule, RefusesTimesOutside1970To2199) {
   EXPECT_EQ(refusal_of({.kind = ScheduleKind::kAt, .at = time_of("2200-01-01T00:00:00Z")}),
             "at is outside the years 1970-2199");
   Schedule schedule = every(seconds{1});
@@ -227,12 +227,12 @@ TEST(CompiledSchedule, RefusesTimesOutsideItsYears) {
   EXPECT_EQ(refusal_of(schedule), "first is outside the years 1970-2199");
 }
 
-TEST(CompiledSchedule, RefusesAKindThatItDoesNotKnow) {
+TEST(CompiledSchedule, RefusesAnUnknownScheduleKind) {
   EXPECT_EQ(refusal_of({.kind = static_cast<ScheduleKind>(99)}),
             "schedule kind 99 is unknown to this version");
 }
 
-TEST(CompiledSchedule, StaysSmall) { EXPECT_LE(sizeof(CompiledSchedule), 240U); }
+TEST(CompiledSchedule, FitsIn240Bytes) { EXPECT_LE(sizeof(CompiledSchedule), 240U); }
 
 }  // namespace
 }  // namespace carillon

@@ -48,7 +48,7 @@ class EtcFolder {
   std::filesystem::path path_;
 };
 
-TEST(Zone, LoadsByNameAndKeepsIt) {
+TEST(Zone, LoadsByNameAndKeepsTheName) {
   EXPECT_EQ(zone_of("Europe/Berlin").name(), "Europe/Berlin");
   EXPECT_EQ(zone_of("America/Argentina/Buenos_Aires").name(), "America/Argentina/Buenos_Aires");
   EXPECT_EQ(zone_of("Etc/GMT+5").name(), "Etc/GMT+5");
@@ -57,7 +57,7 @@ TEST(Zone, LoadsByNameAndKeepsIt) {
   EXPECT_NE(zone_of("Europe/Berlin"), zone_of("Europe/Paris"));
 }
 
-TEST(Zone, RefusesAnUnknownNameAndSaysIt) {
+TEST(Zone, NamesAnUnknownZoneInTheError) {
   const auto zone = Zone::load("Europe/Atlantis");
   ASSERT_FALSE(zone.ok());
   EXPECT_EQ(zone.error().code, ErrorCode::kInvalidArgument);
@@ -68,7 +68,7 @@ TEST(Zone, RefusesAnUnknownNameAndSaysIt) {
 
 class ZoneRefuses : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ZoneRefuses, WhatIsNoNameOfTheDatabase) { EXPECT_FALSE(Zone::load(GetParam()).ok()); }
+TEST_P(ZoneRefuses, NamesThatAreNotInTheDatabase) { EXPECT_FALSE(Zone::load(GetParam()).ok()); }
 
 INSTANTIATE_TEST_SUITE_P(Names, ZoneRefuses,
                          ::testing::Values("", "Europe", "europe/berlin", "CET-1CEST,M3.5.0",
@@ -78,12 +78,12 @@ INSTANTIATE_TEST_SUITE_P(Names, ZoneRefuses,
                                            "Fixed/UTC+01:00:00", "Europe/Berlin ",
                                            ":Europe/Berlin"));
 
-TEST(Zone, RefusesNamesWithZeroBytesAndLongOnes) {
+TEST(Zone, RefusesOverlongNamesAndZeroBytes) {
   EXPECT_FALSE(Zone::load(std::string_view{"UTC\0", 4}).ok());
   EXPECT_FALSE(Zone::load(std::string(10'000, 'A')).ok());
 }
 
-TEST(Zone, KnowsTheSpanBetweenTwoChanges) {
+TEST(Zone, FindsTheSpanBetweenTwoDstChanges) {
   const ZoneSpan summer = zone_of("Europe/Berlin").span_at(instant("2024-07-01T00:00:00Z"));
   EXPECT_EQ(summer.begin, instant("2024-03-31T01:00:00Z"));
   EXPECT_EQ(summer.end, instant("2024-10-27T01:00:00Z"));
@@ -93,7 +93,7 @@ TEST(Zone, KnowsTheSpanBetweenTwoChanges) {
   EXPECT_EQ(summer.local_begin(), local("2024-03-31T03:00:00"));
 }
 
-TEST(Zone, BeginsASpanAtItsFirstInstant) {
+TEST(Zone, SpanBeginsAtTheInstantOfTheChange) {
   const Zone berlin = zone_of("Europe/Berlin");
   const sys_seconds change = instant("2024-03-31T01:00:00Z");
   EXPECT_EQ(berlin.span_at(change).begin, change);
@@ -109,7 +109,7 @@ TEST(Zone, HasOneEndlessSpanInUtc) {
   EXPECT_EQ(Zone::utc(), zone_of("UTC"));
 }
 
-TEST(Zone, KeepsChangingTheClocksInTheFarFuture) {
+TEST(Zone, AppliesDstInTheFarFuture) {
   const Zone berlin = zone_of("Europe/Berlin");
   EXPECT_EQ(berlin.span_at(instant("2150-07-01T00:00:00Z")).offset, hours{2});
   EXPECT_EQ(berlin.span_at(instant("2150-12-01T00:00:00Z")).offset, hours{1});
@@ -135,27 +135,27 @@ TEST(Zone, FindsBothInstantsOfARepeatedTime) {
   EXPECT_EQ(found.second, instant("2024-04-06T15:15:00Z"));
 }
 
-TEST(Zone, KnowsTheDayThatApiaLeftOut) {
+TEST(Zone, SkipsTheDayMissingInApia) {
   const Zone apia = zone_of("Pacific/Apia");
   EXPECT_EQ(apia.to_local(instant("2011-12-30T09:59:59Z")), local("2011-12-29T23:59:59"));
   EXPECT_EQ(apia.to_local(instant("2011-12-30T10:00:00Z")), local("2011-12-31T00:00:00"));
   EXPECT_EQ(apia.lookup(local("2011-12-30T12:00:00")).kind, LocalKind::kSkipped);
 }
 
-TEST(LocalZoneName, IsWhatTheClockFileLinksTo) {
+TEST(LocalZoneName, ComesFromTheLocaltimeLink) {
   const EtcFolder etc;
   etc.link_localtime("/usr/share/zoneinfo/Asia/Shanghai");
   etc.write_timezone("Europe/Berlin\n");
   EXPECT_EQ(local_zone_name(etc.path()), "Asia/Shanghai");
 }
 
-TEST(LocalZoneName, IsWhatTheTextFileSaysWhenTheClockFileIsNoLink) {
+TEST(LocalZoneName, ComesFromTheTimezoneFileWithoutALocaltimeLink) {
   const EtcFolder etc;
   etc.write_timezone("Europe/Berlin\n");
   EXPECT_EQ(local_zone_name(etc.path()), "Europe/Berlin");
 }
 
-TEST(LocalZoneName, IsUtcWhenNothingHelps) {
+TEST(LocalZoneName, FallsBackToUtc) {
   const EtcFolder etc;
   EXPECT_EQ(local_zone_name(etc.path()), "UTC");
   etc.link_localtime("/somewhere/else");
@@ -163,7 +163,7 @@ TEST(LocalZoneName, IsUtcWhenNothingHelps) {
   EXPECT_EQ(local_zone_name(etc.path()), "UTC");
 }
 
-TEST(LocalZone, IsThatOfTheEnvironment) {
+TEST(LocalZone, FollowsTheTzVariable) {
   const auto name = [](const std::string& tz) {
     const Result<Zone> zone =
         local_zone(Environment(std::map<std::string, std::string>{{"TZ", tz}}));
@@ -176,7 +176,7 @@ TEST(LocalZone, IsThatOfTheEnvironment) {
   EXPECT_THAT(name("CET-1CEST"), ::testing::StartsWith("TZ: "));
 }
 
-TEST(LocalZoneName, OfThisMachineCanBeLoaded) { EXPECT_TRUE(Zone::load(local_zone_name()).ok()); }
+TEST(LocalZoneName, CanBeLoadedOnThisMachine) { EXPECT_TRUE(Zone::load(local_zone_name()).ok()); }
 
 }  // namespace
 }  // namespace carillon

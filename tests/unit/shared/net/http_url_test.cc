@@ -5,7 +5,7 @@
 namespace carillon::net {
 namespace {
 
-TEST(HttpUrl, IsTakenApart) {
+TEST(HttpUrl, IsSplitIntoItsParts) {
   const auto url = parse_http_url("https://h.example:8443/xxl-job-admin/");
   ASSERT_TRUE(url.ok());
   EXPECT_EQ(url.value().scheme, "https");
@@ -22,7 +22,7 @@ TEST(HttpUrl, NeedsNeitherPortNorPath) {
   EXPECT_EQ(url.value().path, "");
 }
 
-TEST(HttpUrl, IsRefusedByName) {
+TEST(HttpUrl, IsQuotedWhenInvalid) {
   for (const char* text :
        {"", "h:8080", "ftp://h", "http://", "http://h:x", "http://h:", "http://h:0",
         "http://h:65536", "http:///p", "http://u@h", "http://h/?q", "http://[::1", "http://a b"}) {

@@ -8,7 +8,7 @@
 namespace carillon::net {
 namespace {
 
-TEST(SelfConnection, IsToldFromOneWithSomebodyElse) {
+TEST(SelfConnection, IsDetectedUnlikeAConnectionToAListener) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -72,7 +72,7 @@ struct OutboxBundle {
   ManualClock clock;
 };
 
-TEST(Outbox, GivesEntriesInTheOrderInWhichTheyWereAdded) {
+TEST(Outbox, ReturnsEntriesInInsertionOrder) {
   OutboxBundle b;
   auto outbox = b.open();
   EXPECT_EQ(b.add(*outbox, {"one", "two"}).added, 2u);
@@ -80,7 +80,7 @@ TEST(Outbox, GivesEntriesInTheOrderInWhichTheyWereAdded) {
   EXPECT_THAT(b.bodies(*outbox), ElementsAre("one", "two", "three"));
 }
 
-TEST(Outbox, LeavesWhatIsOfAnotherGroupUntilThoseOfAnyAreAskedFor) {
+TEST(Outbox, AdoptsEntriesOfOtherGroupsOnlyWhenAsked) {
   OutboxBundle b;
   OutboxConfig ops = b.config();
   ops.group = "ops";
@@ -101,7 +101,7 @@ TEST(Outbox, LeavesWhatIsOfAnotherGroupUntilThoseOfAnyAreAskedFor) {
   EXPECT_THAT(b.bodies(other), ElementsAre("of ops"));
 }
 
-TEST(Outbox, AdoptsWhatNamesNoGroupWhicheverItIsOf) {
+TEST(Outbox, AdoptsEntriesWithoutAGroup) {
   OutboxBundle b;
   {
     auto before = b.open();
@@ -113,14 +113,14 @@ TEST(Outbox, AdoptsWhatNamesNoGroupWhicheverItIsOf) {
   EXPECT_THAT(b.bodies(next), ElementsAre("of an earlier version"));
 }
 
-TEST(Outbox, MakesNoFileBeforeSomethingIsAdded) {
+TEST(Outbox, CreatesNoFileBeforeTheFirstEntry) {
   OutboxBundle b;
   auto outbox = b.open();
   EXPECT_THAT(b.bodies(*outbox), IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(b.config().folder));
 }
 
-TEST(Outbox, IsClosedToOtherUsers) {
+TEST(Outbox, FolderIsPrivateToItsUser) {
   OutboxBundle b;
   auto outbox = b.open();
   b.add(*outbox, {"secret"});
@@ -129,7 +129,7 @@ TEST(Outbox, IsClosedToOtherUsers) {
   EXPECT_EQ(found.st_mode & 0777, 0700u);
 }
 
-TEST(Outbox, ItsFilesAreClosedToOtherUsersAlsoOnesThatWereNot) {
+TEST(Outbox, MakesExistingFilesPrivateToTheirUser) {
   OutboxBundle b;
   b.add(*b.open(), {"secret"});
   ASSERT_EQ(::chmod(b.file("0.db").c_str(), 0644), 0);
@@ -142,7 +142,7 @@ TEST(Outbox, ItsFilesAreClosedToOtherUsersAlsoOnesThatWereNot) {
   }
 }
 
-TEST(Outbox, IsAdoptedByTheNextProcessWithTheNumbersOfItsEntries) {
+TEST(Outbox, NextProcessAdoptsEntriesWithTheirRequestNumbers) {
   OutboxBundle b;
   {
     auto outbox = b.open();
@@ -165,7 +165,7 @@ TEST(Outbox, IsAdoptedByTheNextProcessWithTheNumbersOfItsEntries) {
   EXPECT_EQ(entries[1].client, 0);
 }
 
-TEST(Outbox, LeavesASlotAloneThatAnotherProcessHolds) {
+TEST(Outbox, SkipsASlotThatAnotherProcessHolds) {
   OutboxBundle b;
   auto first = b.open();
   b.add(*first, {"first's"});
@@ -179,7 +179,7 @@ TEST(Outbox, LeavesASlotAloneThatAnotherProcessHolds) {
 
 // The lock is held from before the file is opened until after it is closed: in between nobody can
 // come in, however often he tries.
-TEST(Outbox, HoldsTheLockAsLongAsTheFileIsOpen) {
+TEST(Outbox, HoldsTheLockWhileTheFileIsOpen) {
   OutboxBundle b;
   auto outbox = b.open();
   b.add(*outbox, {"one"});
@@ -190,7 +190,7 @@ TEST(Outbox, HoldsTheLockAsLongAsTheFileIsOpen) {
   EXPECT_TRUE(FileLock::take(b.file("0.lock")).ok());
 }
 
-TEST(Outbox, AdoptsSlotsOfProcessesThatDiedMeanwhileWhenAsked) {
+TEST(Outbox, AdoptsSlotsOfDeadProcessesWhenAsked) {
   OutboxBundle b;
   auto dies = b.open();
   b.add(*dies, {"left behind"});
@@ -204,7 +204,7 @@ TEST(Outbox, AdoptsSlotsOfProcessesThatDiedMeanwhileWhenAsked) {
   EXPECT_FALSE(std::filesystem::exists(b.file("0.db"))) << "delivered, and let go";
 }
 
-TEST(Outbox, GivesWhatSeveralProcessesAddedInTheOrderInWhichTheyDid) {
+TEST(Outbox, DeliversEntriesOfSeveralProcessesInTheOrderAdded) {
   OutboxBundle b;
   b.add(*b.open(), {"one"});
   b.clock.advance(kMoment);
@@ -246,7 +246,7 @@ TEST(Outbox, KeepsTheEntriesOfOneMessageTogether) {
               ElementsAre("a part", "the other part", "in between", "not of it"));
 }
 
-TEST(Outbox, AddsAfterWhatItAdoptedThoughTheClockWasSetBack) {
+TEST(Outbox, KeepsTheOrderWhenTheClockMovedBack) {
   OutboxBundle b;
   {
     auto first = b.open();
@@ -261,7 +261,7 @@ TEST(Outbox, AddsAfterWhatItAdoptedThoughTheClockWasSetBack) {
   EXPECT_THAT(b.deliver_all(*outbox), ElementsAre("one", "two", "three"));
 }
 
-TEST(Outbox, TakesWhatAnEarlierVersionWroteForTheOldest) {
+TEST(Outbox, DeliversEntriesOfAnEarlierVersionFirst) {
   OutboxBundle b;
   {
     auto first = b.open();
@@ -282,7 +282,7 @@ TEST(Outbox, TakesWhatAnEarlierVersionWroteForTheOldest) {
   EXPECT_THAT(b.deliver_all(*outbox), ElementsAre("old", "old too", "new"));
 }
 
-TEST(Outbox, LeavesEntriesForOtherAddressesAlone) {
+TEST(Outbox, IgnoresEntriesForOtherAddresses) {
   OutboxBundle b;
   {
     Outbox other(b.config("tcp://elsewhere:1"), b.clock);
@@ -299,7 +299,7 @@ TEST(Outbox, LeavesEntriesForOtherAddressesAlone) {
   EXPECT_THAT(b.bodies(other), ElementsAre("for elsewhere")) << "one address in common is enough";
 }
 
-TEST(Outbox, KeepsWhatIsForOneAddressApartFromWhatIsForAnotherToo) {
+TEST(Outbox, KeepsEntriesForDifferentAddressSetsApart) {
   OutboxBundle b;
   const OutboxConfig both{.folder = b.config().folder, .addresses = {"tcp://a:1", "tcp://b:1"}};
   {
@@ -321,7 +321,7 @@ TEST(Outbox, KeepsWhatIsForOneAddressApartFromWhatIsForAnotherToo) {
   EXPECT_THAT(OutboxBundle::deliver_all(only_b), ElementsAre("only b"));
 }
 
-TEST(Outbox, KnowsAnAddressInAnotherSpelling) {
+TEST(Outbox, MatchesAnAddressInAnotherSpelling) {
   OutboxBundle b;
   {
     Outbox spelled(b.config("tcp://LocalHost:1"), b.clock);
@@ -335,7 +335,7 @@ TEST(Outbox, KnowsAnAddressInAnotherSpelling) {
   EXPECT_THAT(b.bodies(*outbox), ElementsAre("for here"));
 }
 
-TEST(Outbox, RemovesItsFileWhenItIsClosedEmpty) {
+TEST(Outbox, RemovesItsFileWhenClosedEmpty) {
   OutboxBundle b;
   auto outbox = b.open();
   b.add(*outbox, {"one"});
@@ -346,7 +346,7 @@ TEST(Outbox, RemovesItsFileWhenItIsClosedEmpty) {
   EXPECT_FALSE(std::filesystem::exists(b.file("0.db-wal")));
 }
 
-TEST(Outbox, TellsWhatItAdoptedFromWhatItWrote) {
+TEST(Outbox, DistinguishesAdoptedEntriesFromItsOwn) {
   OutboxBundle b;
   {
     auto before = b.open();
@@ -358,7 +358,7 @@ TEST(Outbox, TellsWhatItAdoptedFromWhatItWrote) {
   EXPECT_THAT(b.bodies(*outbox), ElementsAre("old", "new"));
 }
 
-TEST(Outbox, SaysOfWhatItAddedThatItDidThoughAnotherSlotCannotBeWritten) {
+TEST(Outbox, ReportsAddedEntriesWhenAnotherSlotCannotBeWritten) {
   OutboxBundle b;
   {
     auto first = b.open();
@@ -378,7 +378,7 @@ TEST(Outbox, SaysOfWhatItAddedThatItDidThoughAnotherSlotCannotBeWritten) {
   EXPECT_TRUE(done.room.ok());
 }
 
-TEST(Outbox, LoadsNoMoreThanAskedForButOneInAnyCase) {
+TEST(Outbox, LoadsAtLeastOneEntryAndNoMoreThanAsked) {
   OutboxBundle b;
   auto outbox = b.open();
   b.add(*outbox, {"12345", "123", "1"});
@@ -387,7 +387,7 @@ TEST(Outbox, LoadsNoMoreThanAskedForButOneInAnyCase) {
   EXPECT_THAT(b.bodies(*outbox, {.bytes_max = 1}), ElementsAre("12345"));
 }
 
-TEST(Outbox, SetsAsideWhatCanNotBeDeliveredAndTheOthersGoOn) {
+TEST(Outbox, SetsUndeliverableEntriesAsideAndContinues) {
   OutboxBundle b;
   auto outbox = b.open();
   b.add(*outbox, {"bad", "good"});
@@ -399,7 +399,7 @@ TEST(Outbox, SetsAsideWhatCanNotBeDeliveredAndTheOthersGoOn) {
   EXPECT_TRUE(std::filesystem::exists(b.file("0.db"))) << "kept for a person to look at";
 }
 
-TEST(Outbox, ShowsWhatWasSetAsideUntilItIsForgotten) {
+TEST(Outbox, ShowsEntriesSetAsideUntilTheyAreForgotten) {
   OutboxBundle b;
   auto outbox = b.open();
   b.add(*outbox, {"one of each", "bad"});
@@ -422,7 +422,7 @@ TEST(Outbox, ShowsWhatWasSetAsideUntilItIsForgotten) {
   EXPECT_FALSE(std::filesystem::exists(b.file("0.db")));
 }
 
-TEST(Outbox, WritesOnWhereSomethingWasSetAsideAndKeepsThat) {
+TEST(Outbox, KeepsEntriesSetAsideWhileReusingTheirSlot) {
   OutboxBundle b;
   for (int i = 0; i < 2; ++i) {
     auto outbox = b.open();
@@ -445,7 +445,7 @@ Refusal refusal_of(std::int64_t id, std::string reason) {
   return {.id = {kOwnSlot, id}, .reason = std::move(reason), .body = "job"};
 }
 
-TEST(Outbox, KeepsAllThatWasSetAsideUntilItIsShownHoweverMuchThatIs) {
+TEST(Outbox, KeepsAnyNumberOfEntriesSetAsideUntilShown) {
   OutboxBundle b;
   OutboxConfig config = b.config();
   config.shows_set_aside = true;
@@ -465,7 +465,7 @@ TEST(Outbox, KeepsAllThatWasSetAsideUntilItIsShownHoweverMuchThatIs) {
   EXPECT_FALSE(std::filesystem::exists(b.file("0.db"))) << "all of it is forgotten";
 }
 
-TEST(Outbox, ForgetsNoPageThatWasNotShownToTheEnd) {
+TEST(Outbox, ForgetsOnlyAcknowledgedPages) {
   OutboxBundle b;
   OutboxConfig config = b.config();
   config.shows_set_aside = true;
@@ -485,7 +485,7 @@ TEST(Outbox, ForgetsNoPageThatWasNotShownToTheEnd) {
   EXPECT_EQ(left.front(), "0");
 }
 
-TEST(Outbox, KeepsTheNewestOfWhatNobodyIsShown) {
+TEST(Outbox, LimitsEntriesSetAsideThatAreNeverShown) {
   OutboxBundle b;
   Outbox outbox(b.config(), b.clock);
   b.add(outbox, {"many jobs"});
@@ -501,7 +501,7 @@ TEST(Outbox, KeepsTheNewestOfWhatNobodyIsShown) {
   EXPECT_EQ(kept.front(), "1500");
 }
 
-TEST(Outbox, WhatWasSetAsideTakesOfTheRoomUntilItIsForgotten) {
+TEST(Outbox, EntriesSetAsideCountTowardsTheCapacity) {
   OutboxBundle b;
   OutboxConfig config = b.config();
   config.shows_set_aside = true;
@@ -523,7 +523,7 @@ TEST(Outbox, WhatWasSetAsideTakesOfTheRoomUntilItIsForgotten) {
   EXPECT_EQ(b.add(next, {"one more"}).added, 1u);
 }
 
-TEST(Outbox, WhatWasSetAsideTakesOfTheBytesToo) {
+TEST(Outbox, EntriesSetAsideCountTowardsTheByteLimit) {
   OutboxBundle b;
   OutboxConfig config = b.config();
   config.shows_set_aside = true;
@@ -536,7 +536,7 @@ TEST(Outbox, WhatWasSetAsideTakesOfTheBytesToo) {
   EXPECT_EQ(b.add(outbox, {"12"}).added, 1u);
 }
 
-TEST(Outbox, DoesTheSameWorkTwiceWithoutDoingAnythingTwice) {
+TEST(Outbox, RepeatedWorkIsIdempotent) {
   OutboxBundle b;
   auto outbox = b.open();
   b.add(*outbox, {"zero"});
@@ -546,7 +546,7 @@ TEST(Outbox, DoesTheSameWorkTwiceWithoutDoingAnythingTwice) {
   EXPECT_THAT(b.bodies(*outbox), ElementsAre("two"));
 }
 
-TEST(Outbox, SaysThatItIsFullAndTakesWhatFits) {
+TEST(Outbox, AddsWhatFitsAndReportsThatItIsFull) {
   OutboxBundle b;
   OutboxConfig config = b.config();
   config.entries_max = 2;
@@ -560,7 +560,7 @@ TEST(Outbox, SaysThatItIsFullAndTakesWhatFits) {
   EXPECT_TRUE(b.add(outbox, {"four"}).room.ok());
 }
 
-TEST(Outbox, IsBoundedInBytesToo) {
+TEST(Outbox, HasAByteLimit) {
   OutboxBundle b;
   OutboxConfig config = b.config();
   config.bytes_max = 10;
@@ -590,7 +590,7 @@ TEST(Outbox, MovesADamagedFileAsideAndAdoptsTheOthers) {
   EXPECT_TRUE(b.add(*outbox, {"more"}).status.ok());
 }
 
-TEST(Outbox, LeavesAFileAloneThatANewerVersionMade) {
+TEST(Outbox, LeavesFilesOfANewerVersionAlone) {
   OutboxBundle b;
   b.add(*b.open(), {"old"});
   const auto version = [&](const char* script) {
@@ -609,7 +609,7 @@ TEST(Outbox, LeavesAFileAloneThatANewerVersionMade) {
   EXPECT_EQ(outbox->entries(), 2);
 }
 
-TEST(Outbox, SaysWhyNothingCanBeAddedWhereItsFolderIsAFile) {
+TEST(Outbox, ReportsThatItsFolderIsAFile) {
   OutboxBundle b;
   std::ofstream(b.config().folder) << "in the way";
   auto outbox = b.open();
@@ -619,7 +619,7 @@ TEST(Outbox, SaysWhyNothingCanBeAddedWhereItsFolderIsAFile) {
 }
 
 // A child adds one entry after another and says each that was added; it is killed in the middle.
-TEST(Outbox, LosesNothingThatWasAddedWhenItsProcessIsKilled) {
+TEST(Outbox, KeepsEveryAddedEntryWhenItsProcessIsKilled) {
   OutboxBundle b;
   int ends[2] = {-1, -1};
   ASSERT_EQ(::pipe(ends), 0);

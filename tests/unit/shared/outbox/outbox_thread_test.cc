@@ -22,7 +22,7 @@ struct OutboxThreadBundle {
   std::unique_ptr<OutboxThread> thread;
 };
 
-TEST(OutboxThread, WakesWhoeverStartedSomethingWhenItIsDone) {
+TEST(OutboxThread, WakesTheCallerWhenItsWorkIsDone) {
   OutboxThreadBundle b;
   EXPECT_FALSE(b.thread->take());
   b.thread->start({.add = {{.id = {kOwnSlot, 1}, .body = "one"}}});
@@ -37,7 +37,7 @@ TEST(OutboxThread, WakesWhoeverStartedSomethingWhenItIsDone) {
   EXPECT_EQ(b.thread->take()->loaded.size(), 1u);
 }
 
-TEST(OutboxThread, FinishesWhatWasStartedBeforeItEnds) {
+TEST(OutboxThread, FinishesStartedWorkBeforeItEnds) {
   OutboxThreadBundle b;
   b.thread->start({.add = {{.id = {kOwnSlot, 1}, .body = "one"}}});
   b.thread->finish();

@@ -53,7 +53,7 @@ struct LoopBundle {
   }
 };
 
-TEST(EventLoop, RunsPostedWorkInOrderAndWorkPostedByWorkInTheNextTurn) {
+TEST(EventLoop, DefersWorkPostedByWorkToTheNextTurn) {
   LoopBundle b;
   b.loop.post([&] {
     b.seen.push_back("first");
@@ -66,7 +66,7 @@ TEST(EventLoop, RunsPostedWorkInOrderAndWorkPostedByWorkInTheNextTurn) {
   EXPECT_THAT(b.seen, ElementsAre("first", "second", "third"));
 }
 
-TEST(EventLoop, RunsTimersByTimeThenByOrderOfSettingAndNoneEarly) {
+TEST(EventLoop, RunsTimersInOrderAndNeverEarly) {
   LoopBundle b;
   b.loop.post_at(b.clock.now + milliseconds{20}, b.note("late"));
   b.loop.post_at(b.clock.now + milliseconds{10}, b.note("early"));
@@ -79,7 +79,7 @@ TEST(EventLoop, RunsTimersByTimeThenByOrderOfSettingAndNoneEarly) {
   EXPECT_THAT(b.seen, ElementsAre("early", "early too", "late"));
 }
 
-TEST(EventLoop, RunsATimerOfThePastAtOnceButNotInTheTurnThatSetIt) {
+TEST(EventLoop, RunsAPastTimerInTheNextTurn) {
   LoopBundle b;
   b.loop.post_at(b.clock.now, [&] {
     b.seen.push_back("outer");
@@ -91,7 +91,7 @@ TEST(EventLoop, RunsATimerOfThePastAtOnceButNotInTheTurnThatSetIt) {
   EXPECT_THAT(b.seen, ElementsAre("outer", "inner"));
 }
 
-TEST(EventLoop, DoesNotRunACancelledTimerEvenWhenItWasDueInTheSameTurn) {
+TEST(EventLoop, SkipsATimerCancelledInTheSameTurn) {
   LoopBundle b;
   TimerId second = 0;
   b.loop.post_at(b.clock.now, [&] {
@@ -105,7 +105,7 @@ TEST(EventLoop, DoesNotRunACancelledTimerEvenWhenItWasDueInTheSameTurn) {
   b.loop.cancel(second);
 }
 
-TEST(EventLoop, WakesForATimerOfTheRealClock) {
+TEST(EventLoop, WakesForATimerOnTheSystemClock) {
   const SystemClock clock;
   EventLoop loop(clock);
   const SteadyTime due = clock.steady_now() + milliseconds{5};
@@ -119,7 +119,7 @@ TEST(EventLoop, WakesForATimerOfTheRealClock) {
   EXPECT_GE(ran, due);
 }
 
-TEST(EventLoop, CallsAWatcherForAsLongAsThereIsSomethingToRead) {
+TEST(EventLoop, CallsAWatcherWhileItsDescriptorIsReadable) {
   LoopBundle b;
   const Pipe pipe;
   b.loop.watch(pipe.ends[0], b.note("readable"));
@@ -135,7 +135,7 @@ TEST(EventLoop, CallsAWatcherForAsLongAsThereIsSomethingToRead) {
   b.loop.unwatch(pipe.ends[0]);
 }
 
-TEST(EventLoop, CallsNoWatcherThatAnotherStoppedInTheSameTurn) {
+TEST(EventLoop, SkipsAWatcherRemovedInTheSameTurn) {
   LoopBundle b;
   const Pipe one;
   const Pipe two;
@@ -153,7 +153,7 @@ TEST(EventLoop, CallsNoWatcherThatAnotherStoppedInTheSameTurn) {
   EXPECT_THAT(b.seen, ElementsAre("called"));
 }
 
-TEST(EventLoop, DoesATurnsPartsInTheirOrder) {
+TEST(EventLoop, RunsDescriptorsThenTimersThenPostsThenHooks) {
   LoopBundle b;
   const Pipe pipe;
   pipe.write();
@@ -173,7 +173,7 @@ TEST(EventLoop, DoesATurnsPartsInTheirOrder) {
   b.loop.unwatch(pipe.ends[0]);
 }
 
-TEST(EventLoop, TurnsAgainWithoutWaitingWhenAHookAsksForIt) {
+TEST(EventLoop, TurnsAgainAtOnceWhenAHookAsks) {
   LoopBundle b;
   int left = 3;
   b.loop.at_end_of_turn([&] { return --left > 0; });
@@ -183,7 +183,7 @@ TEST(EventLoop, TurnsAgainWithoutWaitingWhenAHookAsksForIt) {
   EXPECT_EQ(left, 0);
 }
 
-TEST(EventLoop, DoesNotLoseAStopThatCameBeforeItRan) {
+TEST(EventLoop, HonorsAStopRequestedBeforeItRuns) {
   LoopBundle b;
   b.loop.stop();
   b.loop.run();
@@ -191,7 +191,7 @@ TEST(EventLoop, DoesNotLoseAStopThatCameBeforeItRan) {
   b.loop.run();
 }
 
-TEST(EventLoop, IsStoppedByAnotherThread) {
+TEST(EventLoop, CanBeStoppedByAnotherThread) {
   const SystemClock clock;
   EventLoop loop(clock);
   const auto other = Thread::start("stopper", [&] { loop.stop(); });
@@ -199,7 +199,7 @@ TEST(EventLoop, IsStoppedByAnotherThread) {
   loop.run();
 }
 
-TEST(EventLoop, TakesFromAMailboxThatAnotherThreadFills) {
+TEST(EventLoop, ReadsAMailboxThatAnotherThreadFills) {
   const SystemClock clock;
   EventLoop loop(clock);
   Mailbox<int> mailbox(8);

@@ -12,7 +12,7 @@
 namespace carillon {
 namespace {
 
-TEST(Mailbox, GivesBackValuesInTheOrderTheyWerePut) {
+TEST(Mailbox, ReturnsValuesInInsertionOrder) {
   Mailbox<std::string> mailbox(4);
   EXPECT_TRUE(mailbox.put("one"));
   EXPECT_TRUE(mailbox.put("two"));
@@ -21,7 +21,7 @@ TEST(Mailbox, GivesBackValuesInTheOrderTheyWerePut) {
   EXPECT_EQ(mailbox.take(), std::nullopt);
 }
 
-TEST(Mailbox, RefusesWhatIsMoreThanItsCapacityAndLeavesTheValueAlone) {
+TEST(Mailbox, RefusesValuesBeyondItsCapacityWithoutMovingThem) {
   Mailbox<std::unique_ptr<int>> mailbox(3);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(mailbox.put(std::make_unique<int>(i)));
   auto refused = std::make_unique<int>(3);
@@ -30,7 +30,7 @@ TEST(Mailbox, RefusesWhatIsMoreThanItsCapacityAndLeavesTheValueAlone) {
   EXPECT_EQ(*refused, 3);
 }
 
-TEST(Mailbox, TakesAsManyAgainAfterItWasEmptied) {
+TEST(Mailbox, HasItsFullCapacityAgainAfterItIsEmptied) {
   Mailbox<int> mailbox(2);
   for (int round = 0; round < 100; ++round) {
     ASSERT_TRUE(mailbox.put(1)) << "round " << round;
@@ -41,7 +41,7 @@ TEST(Mailbox, TakesAsManyAgainAfterItWasEmptied) {
   }
 }
 
-TEST(Mailbox, DestroysWhatIsStillInside) {
+TEST(Mailbox, DestroysTheValuesStillInside) {
   auto value = std::make_shared<int>(7);
   {
     Mailbox<std::shared_ptr<int>> mailbox(2);
@@ -51,7 +51,7 @@ TEST(Mailbox, DestroysWhatIsStillInside) {
   EXPECT_EQ(value.use_count(), 1);
 }
 
-TEST(Mailbox, CarriesEverythingFromManyThreadsKeepingEachOnesOrder) {
+TEST(Mailbox, KeepsTheOrderOfEachProducerThread) {
   constexpr int kProducers = 4;
   constexpr int kEach = 5000;
   struct Letter {

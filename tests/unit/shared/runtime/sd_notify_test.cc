@@ -46,11 +46,11 @@ TEST(SdNotify, SendsTheStateToAnAbstractSocket) {
   EXPECT_EQ(manager.receive(), "READY=1");
 }
 
-TEST(SdNotify, DoesNothingWhereNoManagerAskedForIt) {
+TEST(SdNotify, DoesNothingWithoutANotifySocket) {
   EXPECT_TRUE(sd_notify(Environment{}, "READY=1").ok());
 }
 
-TEST(SdNotify, RefusesAnAddressThatIsNoSocketAddress) {
+TEST(SdNotify, RefusesAnInvalidSocketAddress) {
   const Status answer = sd_notify(with_socket("relative/path"), "READY=1");
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().message,
@@ -58,7 +58,7 @@ TEST(SdNotify, RefusesAnAddressThatIsNoSocketAddress) {
   EXPECT_FALSE(sd_notify(with_socket("/" + std::string(200, 'x')), "READY=1").ok());
 }
 
-TEST(SdNotify, SaysWhenNobodyListens) {
+TEST(SdNotify, ReportsASocketWithoutAListener) {
   const Status answer = sd_notify(with_socket("/nonexistent/notify"), "READY=1");
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);

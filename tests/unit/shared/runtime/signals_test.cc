@@ -21,7 +21,7 @@ struct SignalsBundle {
                                      }).value();
 };
 
-TEST(Signals, CountsRequestsToStopWhicheverSignalTheyAre) {
+TEST(Signals, CountsSigtermAndSigintTogether) {
   SignalsBundle b;
   ASSERT_EQ(std::raise(SIGTERM), 0);
   b.loop.run_once(std::chrono::seconds{1});
@@ -30,7 +30,7 @@ TEST(Signals, CountsRequestsToStopWhicheverSignalTheyAre) {
   EXPECT_THAT(b.seen, ElementsAre(Pair(SIGTERM, 1), Pair(SIGINT, 2)));
 }
 
-TEST(Signals, CountsHangupsApart) {
+TEST(Signals, CountsSighupSeparately) {
   SignalsBundle b;
   ASSERT_EQ(std::raise(SIGTERM), 0);
   b.loop.run_once(std::chrono::seconds{1});
@@ -39,7 +39,7 @@ TEST(Signals, CountsHangupsApart) {
   EXPECT_THAT(b.seen, ElementsAre(Pair(SIGTERM, 1), Pair(SIGHUP, 1)));
 }
 
-TEST(Signals, HearsWhatCameWhileTheyWereOnlyBlocked) {
+TEST(Signals, ReportsSignalsThatArrivedWhileBlocked) {
   sigset_t before;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   Signals::block();
@@ -57,7 +57,7 @@ TEST(Signals, SurvivesABrokenPipe) {
   EXPECT_EQ(std::raise(SIGPIPE), 0);
 }
 
-TEST(SignalsDeathTest, EndTheProcessAtOnceWhenAskedTo) {
+TEST(SignalsDeathTest, NextSignalEndsTheProcessWhenRequested) {
   for (const int signal : {SIGTERM, SIGINT}) {
     EXPECT_EXIT(
         {
@@ -69,7 +69,7 @@ TEST(SignalsDeathTest, EndTheProcessAtOnceWhenAskedTo) {
   }
 }
 
-TEST(Signals, LeavesTheMaskOfSignalsAsItWas) {
+TEST(Signals, RestoresTheSignalMask) {
   sigset_t before;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   ASSERT_EQ(sigismember(&before, SIGTERM), 0);

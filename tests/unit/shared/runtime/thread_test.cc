@@ -12,7 +12,7 @@
 namespace carillon {
 namespace {
 
-TEST(Thread, RunsItsWorkUnderItsNameCutToFifteenCharacters) {
+TEST(Thread, TruncatesItsNameToFifteenCharacters) {
   std::string name;
   {
     const auto thread = Thread::start("a-name-that-is-too-long", [&] {
@@ -25,7 +25,7 @@ TEST(Thread, RunsItsWorkUnderItsNameCutToFifteenCharacters) {
   EXPECT_EQ(name, "a-name-that-is-");
 }
 
-TEST(Thread, IsLeftAloneBySignalsOfTheProcess) {
+TEST(Thread, BlocksSignalsOfTheProcess) {
   sigset_t mask;
   sigemptyset(&mask);
   {
@@ -38,7 +38,7 @@ TEST(Thread, IsLeftAloneBySignalsOfTheProcess) {
   EXPECT_EQ(sigismember(&mask, SIGSEGV), 0);
 }
 
-TEST(Thread, JoinsOnceHoweverOftenItIsAsked) {
+TEST(Thread, JoiningTwiceIsHarmless) {
   int ran = 0;
   const auto thread = Thread::start("twice", [&] { ++ran; }).value();
   thread->join();
@@ -46,7 +46,7 @@ TEST(Thread, JoinsOnceHoweverOftenItIsAsked) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST(Thread, OneThatIsDetachedRunsOnWithoutItsOwner) {
+TEST(Thread, DetachedThreadOutlivesItsOwner) {
   const auto released = std::make_shared<std::promise<void>>();
   const auto ran = std::make_shared<std::promise<int>>();
   std::future<int> result = ran->get_future();
@@ -62,7 +62,7 @@ TEST(Thread, OneThatIsDetachedRunsOnWithoutItsOwner) {
   EXPECT_EQ(result.get(), 1);
 }
 
-TEST(Thread, KnowsThatThereIsAtLeastOneProcessor) { EXPECT_GE(hardware_threads(), 1); }
+TEST(Thread, HardwareThreadCountIsAtLeastOne) { EXPECT_GE(hardware_threads(), 1); }
 
 }  // namespace
 }  // namespace carillon

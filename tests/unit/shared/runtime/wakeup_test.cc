@@ -29,7 +29,7 @@ TEST(Wakeup, IsReadableFromASignalUntilItIsCleared) {
   EXPECT_TRUE(is_readable(wakeup));
 }
 
-TEST(Wakeup, WaitsNoLongerThanItIsTold) {
+TEST(Wakeup, WaitEndsAtItsTimeout) {
   Wakeup wakeup;
   EXPECT_FALSE(wakeup.wait_for(std::chrono::milliseconds{1}));
   wakeup.signal();
@@ -37,7 +37,7 @@ TEST(Wakeup, WaitsNoLongerThanItIsTold) {
   EXPECT_FALSE(wakeup.wait_for(Duration{0}));
 }
 
-TEST(Wakeup, LosesNoSignalOfAnotherThread) {
+TEST(Wakeup, LosesNoSignalFromAnotherThread) {
   constexpr int kRounds = 2000;
   Wakeup there;
   Wakeup back;
@@ -58,7 +58,7 @@ TEST(Wakeup, LosesNoSignalOfAnotherThread) {
 }
 
 // Most of these signals come between the end of a wait and the next one.
-TEST(Wakeup, LosesNoSignalThatComesAsAWaitRunsOut) {
+TEST(Wakeup, LosesNoSignalThatRacesWithATimeout) {
   constexpr int kRounds = 20'000;
   Wakeup there;
   Wakeup back;

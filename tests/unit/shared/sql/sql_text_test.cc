@@ -13,7 +13,7 @@ TEST(SqlText, SplitsAScriptAtSemicolonsThatEndALine) {
               ElementsAre("CREATE TABLE t (\n  a INT\n)", "INSERT INTO t\nVALUES (';')"));
 }
 
-TEST(SqlText, TakesALastStatementWithoutASemicolon) {
+TEST(SqlText, AcceptsALastStatementWithoutASemicolon) {
   EXPECT_THAT(split_script("A;\n B"), ElementsAre("A", "B"));
 }
 

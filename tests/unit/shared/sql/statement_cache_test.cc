@@ -23,14 +23,14 @@ struct Bundle {
   }
 };
 
-TEST(StatementCache, FindsWhatWasInserted) {
+TEST(StatementCache, FindsAnInsertedStatement) {
   Bundle bundle;
   auto* statement = bundle.insert("a");
   EXPECT_EQ(bundle.cache.find("a"), statement);
   EXPECT_EQ(bundle.cache.find("b"), nullptr);
 }
 
-TEST(StatementCache, GivesUpTheLeastRecentlyUsed) {
+TEST(StatementCache, EvictsTheLeastRecentlyUsedStatement) {
   Bundle bundle;
   bundle.insert("a");
   bundle.insert("b");
@@ -42,7 +42,7 @@ TEST(StatementCache, GivesUpTheLeastRecentlyUsed) {
   EXPECT_EQ(bundle.alive, 3);
 }
 
-TEST(StatementCache, BoundsTheLengthOfAllTexts) {
+TEST(StatementCache, LimitsTheTotalTextLength) {
   Bundle bundle;
   bundle.insert(std::string(60, 'a'));
   bundle.insert(std::string(60, 'b'));
@@ -50,7 +50,7 @@ TEST(StatementCache, BoundsTheLengthOfAllTexts) {
   EXPECT_NE(bundle.cache.find(std::string(60, 'b')), nullptr);
 }
 
-TEST(StatementCache, KeepsTheNewestHoweverLong) {
+TEST(StatementCache, KeepsTheNewestStatementHoweverLong) {
   Bundle bundle;
   bundle.insert("a");
   auto* statement = bundle.insert(std::string(1000, 'b'));
@@ -60,7 +60,7 @@ TEST(StatementCache, KeepsTheNewestHoweverLong) {
   EXPECT_EQ(bundle.cache.size(), 1U) << "the long one went";
 }
 
-TEST(StatementCache, ForgetsOneOrAll) {
+TEST(StatementCache, ErasesOneOrAllStatements) {
   Bundle bundle;
   bundle.insert("a");
   bundle.insert("b");

@@ -25,7 +25,7 @@ AlarmMessage two_jobs() {
   return {.id = 9, .group = "ops", .jobs = {nightly, other}};
 }
 
-TEST(AlarmMessage, TheSubjectSaysHowManyAndOfWhat) {
+TEST(AlarmMessage, SubjectCountsTheFailuresAndNamesTheJobs) {
   AlarmMessage message = two_jobs();
   EXPECT_EQ(alarm_subject(message), "[carillon] ops: 4 failures of nightly and 1 other job");
   message.others = 96;
@@ -35,7 +35,7 @@ TEST(AlarmMessage, TheSubjectSaysHowManyAndOfWhat) {
   EXPECT_EQ(alarm_subject(message), "[carillon] ops: 1 failure of other");
 }
 
-TEST(AlarmMessage, TheTextSaysWhatIsKnownOfEach) {
+TEST(AlarmMessage, TextDescribesEachFailure) {
   AlarmMessage message = two_jobs();
   message.others = 96;
   EXPECT_THAT(alarm_text(message), HasSubstr("\nnightly (backs the shop up), owner ann: failed, 3 "
@@ -49,7 +49,7 @@ TEST(AlarmMessage, TheTextSaysWhatIsKnownOfEach) {
   EXPECT_THAT(alarm_text(message), HasSubstr("\nAnd 96 failures of other jobs.\n"));
 }
 
-TEST(AlarmMessage, TheJsonIsOneObject) {
+TEST(AlarmMessage, JsonIsOneObject) {
   AlarmMessage message = two_jobs();
   message.jobs.pop_back();
   EXPECT_EQ(alarm_json(message),

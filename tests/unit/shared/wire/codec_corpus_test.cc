@@ -3,7 +3,7 @@
 namespace carillon::wire {
 namespace {
 
-TEST(CodecCorpus, PassesEveryInputThatWasEverKept) { replay_corpus("codec", 20); }
+TEST(CodecCorpus, SurvivesEverySavedFuzzInput) { replay_corpus("codec", 20); }
 
 }  // namespace
 }  // namespace carillon::wire

@@ -84,7 +84,7 @@ std::string error_of(const std::string& frame) {
   return decoded.ok() ? "none" : decoded.error().message;
 }
 
-TEST(Codec, GivesBackEveryMessage) {
+TEST(Codec, RoundTripsEveryMessage) {
   for (std::size_t type = 0; type < kTypes; ++type) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       SCOPED_TRACE("type " + std::to_string(type) + " seed " + std::to_string(seed));
@@ -99,7 +99,7 @@ TEST(Codec, GivesBackEveryMessage) {
   }
 }
 
-TEST(Codec, GivesBackEveryJob) {
+TEST(Codec, RoundTripsEveryJobSpec) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     RandomFill random(seed);
     JobSpec spec;
@@ -121,7 +121,7 @@ TEST(Codec, KeepsReplaceOnExistInASubmissionAndNotInAStoredJob) {
   EXPECT_TRUE(std::get<Submit>(submitted.value().message).jobs.at(0).replace_on_exist);
 }
 
-TEST(Codec, LeavesOutWhatIsAsByDefault) {
+TEST(Codec, OmitsDefaults) {
   EXPECT_EQ(hex(encode_spec(JobSpec{})), "80");
   JobSpec of_row{.task_id = "report", .group = "mail"};
   EXPECT_EQ(hex(encode_spec_of_row(of_row)), "80") << "the row says both";
@@ -133,7 +133,7 @@ TEST(Codec, LeavesOutWhatIsAsByDefault) {
       << "an empty text where the default is not empty is said";
 }
 
-TEST(Codec, WritesFramesThatNeverChange) {
+TEST(Codec, FrameBytesNeverChange) {
   const Pull pull{.session = SessionId{7},
                   .number = 300,
                   .handout_seen = 2,
@@ -156,15 +156,15 @@ std::vector<std::string_view> names(std::index_sequence<kAll...>) {
   return {Layout<std::variant_alternative_t<kAll, Message>>::kName...};
 }
 
-TEST(Codec, NumbersTheTypesOfMessagesForEver) {
+TEST(Codec, MessageTypeNumbersNeverChange) {
   EXPECT_THAT(names(std::make_index_sequence<kTypes>{}),
               ElementsAre("ErrorReply", "Submit", "Submitted", "Act", "Acted", "Query", "Rows",
                           "Register", "Registered", "Pull", "Pulled", "HandOut", "Report",
                           "GiveBack", "Reported", "Output", "OutputTaken", "Kill", "Bye", "Gone",
-                          "FetchFeedback", "Feedback", "Elsewhere"));
+                          "FetchFeedback", "Feedback", "Redirect"));
 }
 
-TEST(Codec, PassesOverUnknownFieldsWhateverTheyHold) {
+TEST(Codec, IgnoresUnknownFields) {
   Frame frame(1, kPullType, 3);
   frame.packer.pack_map(5);
   frame.packer.pack("new").pack(std::map<std::string, std::vector<int>>{{"a", {1, 2}}});
@@ -178,7 +178,7 @@ TEST(Codec, PassesOverUnknownFieldsWhateverTheyHold) {
   EXPECT_EQ(std::get<Pull>(got.value().message).window, 5);
 }
 
-TEST(Codec, TakesNilForLeftOut) {
+TEST(Codec, ReadsNilAsAMissingField) {
   Frame frame(1, kRegisterType, 3);
   frame.packer.pack_map(2);
   frame.packer.pack("threads").pack_nil();
@@ -188,7 +188,7 @@ TEST(Codec, TakesNilForLeftOut) {
   EXPECT_EQ(std::get<Register>(got.value().message).threads, 1);
 }
 
-TEST(Codec, TakesANilListOfJobsForAnEmptyOne) {
+TEST(Codec, ReadsANilJobListAsEmpty) {
   for (const std::uint64_t type : {kSubmitType, kHandOutType}) {
     Frame frame(1, type, 3);
     frame.packer.pack_map(1);
@@ -201,7 +201,7 @@ TEST(Codec, TakesANilListOfJobsForAnEmptyOne) {
   }
 }
 
-TEST(Codec, TakesTheLastOfEqualKeys) {
+TEST(Codec, LastOfDuplicateKeysWins) {
   Frame frame(1, kRegisterType, 3);
   frame.packer.pack_map(2);
   frame.packer.pack("allow").pack(std::vector<std::string>{"http", "shell"});
@@ -211,7 +211,7 @@ TEST(Codec, TakesTheLastOfEqualKeys) {
   EXPECT_THAT(std::get<Register>(got.value().message).allow, ElementsAre("handler"));
 }
 
-TEST(Codec, NamesTheFieldThatHasAWrongType) {
+TEST(Codec, NamesTheFieldWithAWrongType) {
   Frame frame(1, kSubmitType, 3);
   frame.packer.pack_map(1);
   frame.packer.pack("jobs").pack_array(2);
@@ -221,7 +221,7 @@ TEST(Codec, NamesTheFieldThatHasAWrongType) {
             "Submit.jobs[1].schedule.count is text, must be a whole number");
 }
 
-TEST(Codec, NamesTheFieldThatIsOutOfItsRange) {
+TEST(Codec, NamesTheFieldThatIsOutOfRange) {
   const auto problem = [](const char* key, std::int64_t value) {
     Frame frame;
     frame.packer.pack_map(1);
@@ -234,7 +234,7 @@ TEST(Codec, NamesTheFieldThatIsOutOfItsRange) {
   EXPECT_THAT(problem("priority", 1LL << 40), HasSubstr("job.priority is 1099511627776, must be"));
 }
 
-TEST(Codec, RefusesTimesThatSumsCouldCarryOverTheEdge) {
+TEST(Codec, RefusesTimesThatCouldOverflow) {
   for (const std::int64_t micros : {INT64_MAX, INT64_MIN, 253'402'300'800'000'000}) {
     Frame frame(1, kReportType, 3);
     frame.packer.pack_map(1).pack("results").pack_array(1);
@@ -243,7 +243,7 @@ TEST(Codec, RefusesTimesThatSumsCouldCarryOverTheEdge) {
   }
 }
 
-TEST(Codec, TakesBytesWrittenAsTextButNoTextWrittenAsBytes) {
+TEST(Codec, AcceptsTextAsBytesButNotBytesAsText) {
   Frame as_text;
   as_text.packer.pack_map(1).pack("payload").pack("abc");
   EXPECT_EQ(decode_spec(as_text.bytes()).value().payload, "abc");
@@ -252,7 +252,7 @@ TEST(Codec, TakesBytesWrittenAsTextButNoTextWrittenAsBytes) {
   EXPECT_EQ(decode_spec(as_bytes.bytes()).error().message, "job.owner is bytes, must be text");
 }
 
-TEST(Codec, RefusesAFrameThatIsCutOffAnywhere) {
+TEST(Codec, RefusesATruncatedFrame) {
   for (std::size_t type = 0; type < kTypes; ++type) {
     const std::string frame = encode(random_envelope(type, 17 + type));
     for (std::size_t size = 0; size < frame.size(); ++size) {
@@ -262,7 +262,7 @@ TEST(Codec, RefusesAFrameThatIsCutOffAnywhere) {
   }
 }
 
-TEST(Codec, RefusesWhatFollowsAMessage) {
+TEST(Codec, RefusesTrailingBytesAfterAMessage) {
   EXPECT_EQ(error_of(encode({1, Bye{SessionId{4}}}) + "x"), "Bye is followed by extra bytes");
   EXPECT_FALSE(decode_spec(encode_spec(JobSpec{}) + "x").ok());
 }
@@ -290,7 +290,7 @@ TEST(Codec, SurvivesRandomBytesAndChangedFrames) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST(Codec, RefusesHugeClaimsWithoutBelievingThem) {
+TEST(Codec, RefusesFramesThatClaimHugeLengths) {
   const std::string head("\x94\x01\x01\x03\x81\xa4jobs", 10);
   for (const char* claim : {"\xdd\xff\xff\xff\xff", "\xdc\xff\xff", "\xdf\xff\xff\xff\xff"}) {
     EXPECT_FALSE(decode(claim).ok());
@@ -308,7 +308,7 @@ TEST(Codec, RefusesMoreJobsThanASubmitMayHold) {
   EXPECT_EQ(error_of(encode({1, submit})), "Submit.jobs has 1001 elements, at most 1000");
 }
 
-TEST(Codec, PassesOverAnUnknownFieldOfAnyDepth) {
+TEST(Codec, SkipsAnUnknownFieldOfAnyDepth) {
   const std::string deep(1'000'000, '\x91');
   EXPECT_TRUE(decode_spec("\x81\xa3new" + deep + "\x01").ok());
   EXPECT_FALSE(decode_spec("\x81\xa3new" + deep).ok());
@@ -319,7 +319,7 @@ TEST(Codec, RefusesAFrameThatIsTooLarge) {
             "frame has 4194305 bytes, at most 4194304");
 }
 
-TEST(Codec, RefusesOtherVersionsAndUnknownTypesButFindsWhomToTell) {
+TEST(Codec, ReadsTheCorrelationOfFramesItRefuses) {
   Frame version(2, 1, 77);
   version.packer.pack_map(0);
   EXPECT_EQ(error_of(version.bytes()), "frame is of protocol version 2, must be 1");
@@ -330,7 +330,7 @@ TEST(Codec, RefusesOtherVersionsAndUnknownTypesButFindsWhomToTell) {
   EXPECT_EQ(correlation_of(type.bytes()), 78U);
 }
 
-TEST(Codec, FindsNobodyToTellInWhatIsNoFrame) {
+TEST(Codec, FindsNoCorrelationInBytesThatAreNoFrame) {
   EXPECT_EQ(correlation_of(""), 0U);
   EXPECT_EQ(correlation_of("hello"), 0U);
   EXPECT_EQ(correlation_of("\x94\x01\x01\xff"), 0U);

@@ -65,13 +65,13 @@ TEST(ProtocolPage, ListsTheFieldsOfEveryMessageUnderItsNumber) {
   expect_messages(b, std::make_index_sequence<std::variant_size_v<Message>>{});
 }
 
-TEST(ProtocolPage, ListsTheFieldsOfWhatMessagesHold) {
+TEST(ProtocolPage, ListsTheFieldsOfNestedMessageTypes) {
   Bundle b;
   b.expect_section<RequestNumber>();
   b.expect_section<SubmitAnswer>();
   b.expect_section<Held>();
   b.expect_section<HandedJob>();
-  b.expect_section<OwnedPart>();
+  b.expect_section<OwnedPartition>();
   b.expect_section<RunResult>();
   b.expect_section<OutputChunk>();
   b.expect_section<FeedbackEntry>();
@@ -89,7 +89,7 @@ TEST(ProtocolPage, ListsTheFieldsOfAJob) {
   b.expect_section<RetryPolicy>();
 }
 
-TEST(ProtocolPage, SaysEveryLimitThatTheCodeHas) {
+TEST(ProtocolPage, StatesEveryLimitInTheCode) {
   std::ifstream page(CARILLON_SOURCE_DIR "/docs/reference/protocol.md");
   std::stringstream text;
   text << page.rdbuf();

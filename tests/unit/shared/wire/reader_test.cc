@@ -98,7 +98,7 @@ bool agrees(Reader& reader, const msgpack::object& object) {
   return false;
 }
 
-TEST(Reader, SeesWhatMessagePacksOwnUnpackerSees) {
+TEST(Reader, AgreesWithTheMessagePackUnpacker) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SeededRandom random(seed);
@@ -115,7 +115,7 @@ TEST(Reader, SeesWhatMessagePacksOwnUnpackerSees) {
   }
 }
 
-TEST(Reader, FailsWithinAValueAndDoesNotReadBeyond) {
+TEST(Reader, FailsOnTruncatedValuesWithoutReadingBeyond) {
   for (const std::string bytes : {"", "\xcd\x01",
                                   "\xa5"
                                   "four",
@@ -127,13 +127,13 @@ TEST(Reader, FailsWithinAValueAndDoesNotReadBeyond) {
   }
 }
 
-TEST(Reader, RefusesTheByteThatMessagePackNeverUses) {
+TEST(Reader, RefusesTheReservedMessagePackByte) {
   Reader reader("\xc1");
   Token token;
   EXPECT_FALSE(reader.next(token));
 }
 
-TEST(Reader, TakesOnlyANil) {
+TEST(Reader, TakeNilConsumesOnlyANil) {
   Reader reader(std::string_view("\xc0\x07", 2));
   EXPECT_TRUE(reader.take_nil());
   EXPECT_FALSE(reader.take_nil());

@@ -8,7 +8,7 @@
 namespace carillon::wire {
 namespace {
 
-TEST(SpecGlance, SeesWhatDecodingSees) {
+TEST(SpecGlance, MatchesTheDecodedSpec) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(seed);
     RandomFill random(seed);
@@ -20,11 +20,11 @@ TEST(SpecGlance, SeesWhatDecodingSees) {
   }
 }
 
-TEST(SpecGlance, SeesDefaultsWhereNothingIsSaid) {
+TEST(SpecGlance, ShowsDefaultsForAnEmptySpec) {
   EXPECT_EQ(glance_at_spec(encode_spec(JobSpec{})), SpecGlance{});
 }
 
-TEST(SpecGlance, SeesNothingInBytesThatAreNoSpec) {
+TEST(SpecGlance, ShowsDefaultsForInvalidBytes) {
   EXPECT_EQ(glance_at_spec(""), SpecGlance{});
   EXPECT_EQ(glance_at_spec("\xC1 no map"), SpecGlance{});
   const std::string bytes =

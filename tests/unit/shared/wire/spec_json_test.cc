@@ -29,7 +29,7 @@ std::string refusal(const std::string& json) {
   return spec.ok() ? "none" : spec.error().message;
 }
 
-TEST(SpecFromJson, TakesTheSmallestJob) {
+TEST(SpecFromJson, ReadsTheSmallestJob) {
   const JobSpec spec = read(R"({"command":["echo","hello"]})");
   EXPECT_EQ(spec.run.kind, RunKind::kCommand);
   EXPECT_THAT(spec.run.command, ElementsAre("echo", "hello"));
@@ -38,7 +38,7 @@ TEST(SpecFromJson, TakesTheSmallestJob) {
   EXPECT_EQ(spec.task_id, "");
 }
 
-TEST(SpecFromJson, TakesEveryPlainField) {
+TEST(SpecFromJson, ReadsEveryPlainField) {
   const JobSpec spec = read(R"({"task_id":"nightly","group":"ops","description":"d","owner":"ann",
     "tags":["a","b"],"priority":7,"params":{"region":"eu"},"payload":"p","handler":"backup",
     "timeout":"1h30m","start_deadline":"500ms","overlap":"parallel","replace_on_exist":true,
@@ -58,7 +58,7 @@ TEST(SpecFromJson, TakesEveryPlainField) {
   EXPECT_TRUE(spec.replace_on_exist);
 }
 
-TEST(SpecFromJson, TakesEveryKindOfSchedule) {
+TEST(SpecFromJson, ReadsEveryScheduleKind) {
   const Schedule cron =
       read(R"({"shell":"x","cron":"0 0 2 * * ?","tz":"Asia/Shanghai","dst":"twice"})").schedule;
   EXPECT_EQ(cron, (Schedule{.kind = ScheduleKind::kCron,
@@ -78,7 +78,7 @@ TEST(SpecFromJson, TakesEveryKindOfSchedule) {
   EXPECT_EQ(read(R"({"shell":"x","manual":true})").schedule.kind, ScheduleKind::kManual);
 }
 
-TEST(SpecFromJson, TakesEveryKindOfRun) {
+TEST(SpecFromJson, ReadsEveryRunKind) {
   EXPECT_EQ(read(R"({"shell":"ls | wc"})").run,
             (carillon::Run{.kind = RunKind::kShell, .shell = "ls | wc"}));
   EXPECT_EQ(
@@ -94,7 +94,7 @@ TEST(SpecFromJson, TakesEveryKindOfRun) {
           .http = {.method = "POST", .url = "http://h/", .headers = {{"A", "b"}}, .body = "x"}}));
 }
 
-TEST(SpecFromJson, TakesRetriesAndMisfireShortAndLong) {
+TEST(SpecFromJson, ReadsRetriesAndMisfireInShortAndLongForm) {
   EXPECT_EQ(read(R"({"shell":"x","retries":3})").retries.max, 3);
   EXPECT_EQ(read(R"({"shell":"x","retries":{"max":5,"policy":"exponential","base":"1s","cap":"1m",
                      "jitter":0.5}})")
@@ -114,7 +114,7 @@ TEST(SpecFromJson, TakesRetriesAndMisfireShortAndLong) {
                      .threshold = seconds{7}}));
 }
 
-TEST(SpecFromJson, TakesChildren) {
+TEST(SpecFromJson, ReadsChildren) {
   EXPECT_THAT(
       read(R"({"shell":"x","children":[{"group":"ops","task_id":"a"},{"task_id":"b"}]})").children,
       ElementsAre(Child{.group = "ops", .task_id = "a"}, Child{.task_id = "b"}));
@@ -126,7 +126,7 @@ TEST(SpecFromJson, TakesChildren) {
             "unknown field 'children.task' (did you mean 'task_id'?)");
 }
 
-TEST(SpecFromJson, TakesBytesAsBase64) {
+TEST(SpecFromJson, ReadsABase64Payload) {
   EXPECT_EQ(read(R"({"shell":"x","payload_base64":"AP8="})").payload, std::string("\0\xff", 2));
   EXPECT_EQ(refusal(R"({"shell":"x","payload_base64":"A*"})"), "payload_base64 is not base64");
   EXPECT_EQ(refusal(R"({"shell":"x","payload_base64":"eA="})"),
@@ -134,13 +134,13 @@ TEST(SpecFromJson, TakesBytesAsBase64) {
             "leave it out)");
 }
 
-TEST(SpecFromJson, NamesAnUnknownFieldAndTheOneThatWasMeant) {
+TEST(SpecFromJson, NamesAnUnknownFieldAndSuggestsTheNearest) {
   EXPECT_EQ(refusal(R"({"shell":"x","prioritty":1})"),
             "unknown field 'prioritty' (did you mean 'priority'?)");
   EXPECT_EQ(refusal(R"({"shell":"x","retries":{"maximum":1}})"), "unknown field 'retries.maximum'");
 }
 
-TEST(SpecFromJson, RefusesContradictions) {
+TEST(SpecFromJson, RefusesContradictoryFields) {
   EXPECT_EQ(refusal(R"({"shell":"x","at":"2026-11-21T08:00:00Z","cron":"@daily"})"),
             "at and cron contradict each other, give one");
   EXPECT_EQ(refusal(R"({"shell":"x","command":["y"]})"),
@@ -165,7 +165,7 @@ TEST(SpecFromJson, RefusesContradictions) {
             "nothing to run: give one of command, shell, script, http, handler");
 }
 
-TEST(SpecFromJson, RefusesAFieldThatIsGivenTwice) {
+TEST(SpecFromJson, RefusesARepeatedField) {
   EXPECT_EQ(refusal(R"({"task_id":"dupA","task_id":"dupB","shell":"x"})"),
             "task_id is given twice (give it once)");
   EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":1,"base":"1s","max":1}})"),
@@ -178,14 +178,14 @@ TEST(SpecFromJson, RefusesAFieldThatIsGivenTwice) {
       << "another field of the same name";
 }
 
-TEST(SpecFromJson, NamesTheTaskThatIsRefusedWhereItIsKnown) {
+TEST(SpecFromJson, NamesTheRefusedTaskIfKnown) {
   const NamedTask named = task_named_in(R"({"task_id":"a","group":"ops","shell":"x","shell":"y"})");
   EXPECT_EQ(named.task_id, "a");
   EXPECT_EQ(named.group, "ops");
   EXPECT_EQ(task_named_in(R"({"task_id":"a","task_id":"b"})").task_id, "");
 }
 
-TEST(SpecFromJson, NamesTheFieldOfAWrongType) {
+TEST(SpecFromJson, NamesTheFieldWithAWrongType) {
   EXPECT_EQ(refusal(R"({"shell":5})"), "shell is 5, must be text");
   EXPECT_EQ(refusal(R"({"command":"echo"})"), "command is string, must be a list of texts");
   EXPECT_EQ(refusal(R"({"command":["echo",1]})"), "a part of command is 1, must be text");
@@ -200,7 +200,7 @@ TEST(SpecFromJson, NamesTheFieldOfAWrongType) {
   EXPECT_EQ(refusal(R"([])"), "the job is array, must be an object");
 }
 
-TEST(SpecFromJson, RefusesNumbersThatDoNotFit) {
+TEST(SpecFromJson, RefusesNumbersOutOfRange) {
   EXPECT_EQ(refusal(R"({"shell":"x","priority":5000000000})"),
             "priority is 5000000000, must be 0 to 999");
   EXPECT_EQ(refusal(R"({"shell":"x","retries":10000000000})"),
@@ -214,7 +214,7 @@ TEST(SpecFromJson, RefusesNumbersThatDoNotFit) {
             "count is 18446744073709551615, must be 1 to 9223372036854775807");
 }
 
-TEST(SpecFromJson, ListsTheWordsOfAChoice) {
+TEST(SpecFromJson, ListsTheAllowedValuesOfAField) {
   EXPECT_EQ(
       refusal(R"({"shell":"x","overlap":"paralel"})"),
       "overlap is 'paralel', must be one of skip, queue, queue_one, cancel_running, parallel (did "
@@ -223,7 +223,7 @@ TEST(SpecFromJson, ListsTheWordsOfAChoice) {
   EXPECT_EQ(read(R"({"shell":"x","overlap":"cancel_running"})").overlap, Overlap::kCancelRunning);
 }
 
-TEST(SpecFromJson, TakesWhatIsPushedToExecutors) {
+TEST(SpecFromJson, ReadsPushFields) {
   const JobSpec spec = read(R"({"handler":"importOrders","payload":"day=1","dispatch":"push",
     "route":"LEAST_RECENTLY_USED","addresses":["http://10.0.0.1:9999/"]})");
   EXPECT_EQ(spec.dispatch, Dispatch::kPush);
@@ -238,7 +238,7 @@ TEST(SpecFromJson, TakesWhatIsPushedToExecutors) {
             "route cannot be combined with dispatch pull, only with push");
 }
 
-TEST(SpecFromJson, MakesOverlapFollowABlockStrategyUnlessItIsGiven) {
+TEST(SpecFromJson, DerivesOverlapFromTheBlockStrategyUnlessGiven) {
   const auto overlap = [](const std::string& fields) {
     return read(R"({"handler":"x",)" + fields + "}").overlap;
   };
@@ -248,7 +248,7 @@ TEST(SpecFromJson, MakesOverlapFollowABlockStrategyUnlessItIsGiven) {
   EXPECT_EQ(overlap(R"("overlap":"parallel","block":"COVER_EARLY")"), Overlap::kParallel);
 }
 
-TEST(SpecToJson, WritesOfPushWhatSpecFromJsonReads) {
+TEST(SpecToJson, RoundTripsPushFields) {
   for (const Block block : {Block::kSerialExecution, Block::kDiscardLater, Block::kCoverEarly}) {
     for (int overlap = 0; overlap <= static_cast<int>(Overlap::kParallel); ++overlap) {
       JobSpec spec{.task_id = "t", .run = {.handler = "x"}};
@@ -265,11 +265,11 @@ TEST(SpecFromJson, RefusesAnEmptyTaskId) {
             "task_id is empty (leave it out to get a generated one)");
 }
 
-TEST(SpecFromJson, SaysWhatIsNotSupportedYet) {
+TEST(SpecFromJson, RefusesUnsupportedFields) {
   EXPECT_EQ(refusal(R"({"shell":"x","shards":2})"), "shards is not supported yet");
 }
 
-TEST(SpecFromJson, SaysWhereTextStopsBeingJson) {
+TEST(SpecFromJson, NamesThePositionOfAJsonError) {
   EXPECT_EQ(refusal(R"({"shell":"x")"), "not JSON at character 13");
   EXPECT_EQ(refusal(""), "not JSON at character 1");
   EXPECT_EQ(refusal(R"({"priority":1e999})"),
@@ -277,7 +277,7 @@ TEST(SpecFromJson, SaysWhereTextStopsBeingJson) {
   EXPECT_EQ(refusal(std::string(100'000, '[')), "not JSON at character 100001");
 }
 
-TEST(SpecToJson, WritesWhatDiffersFromTheDefaults) {
+TEST(SpecToJson, WritesOnlyFieldsThatDifferFromTheDefaults) {
   JobSpec spec{.task_id = "nightly", .group = "ops"};
   spec.schedule = {.kind = ScheduleKind::kCron, .cron = "@daily", .tz = "UTC"};
   spec.run = {.kind = RunKind::kCommand, .command = {"echo", "hi"}};
@@ -286,7 +286,7 @@ TEST(SpecToJson, WritesWhatDiffersFromTheDefaults) {
                                 R"("command":["echo","hi"],"retries":2})");
 }
 
-TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
+TEST(SpecToJson, RoundTripsThroughSpecFromJson) {
   JobSpec spec{.task_id = "t", .description = "d", .owner = "o", .tags = {"x"}, .priority = 3};
   spec.schedule = {.kind = ScheduleKind::kEvery,
                    .interval = milliseconds{1500},
@@ -326,7 +326,7 @@ TEST(SpecToJson, WritesAPayloadOfControlCharactersAsBase64) {
   EXPECT_THAT(spec_to_json(spec), HasSubstr(R"("payload":"a\tline\r\n")"));
 }
 
-TEST(SpecToJson, LeavesOutWhatHasNoMeaning) {
+TEST(SpecToJson, OmitsFieldsWithoutEffect) {
   JobSpec spec{.task_id = "t"};
   spec.run = {.kind = RunKind::kHandler, .handler = "noop"};
   spec.misfire = {.policy = MisfirePolicy::kSkip, .max = 4, .window = hours{3}};
@@ -344,7 +344,7 @@ TEST(SpecToJson, WritesTimesWithMilliseconds) {
   EXPECT_THAT(spec_to_json(spec), HasSubstr(R"("first":"2023-11-14T22:13:20.123Z")"));
 }
 
-TEST(AnswerToJson, IsAsTheContractShowsIt) {
+TEST(AnswerToJson, MatchesTheDocumentedFormat) {
   EXPECT_EQ(answer_to_json({.task_id = "nightly",
                             .group = "ops",
                             .job_id = JobId{7211},
@@ -356,7 +356,7 @@ TEST(AnswerToJson, IsAsTheContractShowsIt) {
             R"({"task_id":"t","group":"g","status":"rejected","reason":"is taken"})");
 }
 
-TEST(RowToJson, KeepsOrderAndTypesAndReplacesBytesThatAreNoText) {
+TEST(RowToJson, KeepsOrderAndTypesAndReplacesInvalidUtf8) {
   EXPECT_EQ(row_to_json({{"z", std::string{"text \"\n"}},
                          {"a", std::int64_t{-5}},
                          {"b", true},
@@ -367,7 +367,7 @@ TEST(RowToJson, KeepsOrderAndTypesAndReplacesBytesThatAreNoText) {
   EXPECT_EQ(row_to_json({}), "{}");
 }
 
-TEST(Base64, GivesBackBytesOfEveryLength) {
+TEST(Base64, RoundTripsBytesOfEveryLength) {
   EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
   EXPECT_EQ(to_base64("fooba"), "Zm9vYmE=");
   EXPECT_EQ(to_base64("foob"), "Zm9vYg==");

@@ -37,7 +37,7 @@ struct AdminBundle {
   }
 };
 
-TEST(AdminClient, RegistersAtTheFirst) {
+TEST(AdminClient, RegistersWithTheFirstAdmin) {
   AdminBundle b;
   EXPECT_TRUE(b.client().register_at("http://me:9999/").ok());
   ASSERT_THAT(b.urls(), ElementsAre("http://one:1/xxl-job-admin/api/registry"));
@@ -57,7 +57,7 @@ TEST(AdminClient, SendsNoEmptyToken) {
   EXPECT_THAT(b.admin.requests[0].headers, Not(Contains(Key("XXL-JOB-ACCESS-TOKEN"))));
 }
 
-TEST(AdminClient, GoesOnToTheNextWhereOneIsAwayOrRefuses) {
+TEST(AdminClient, TriesTheNextAdminWhenOneIsAwayOrRefuses) {
   AdminBundle b;
   b.admin.answer = [](const HttpRequest& request) {
     return request.url.starts_with("http://one") ? FakeAdmin::away() : FakeAdmin::code(200);
@@ -72,7 +72,7 @@ TEST(AdminClient, GoesOnToTheNextWhereOneIsAwayOrRefuses) {
                           "http://one:1/xxl-job-admin/api/registry", "http://two:2/api/registry"));
 }
 
-TEST(AdminClient, BeginsWithTheOneThatAnsweredLast) {
+TEST(AdminClient, StartsWithTheAdminThatAnsweredLast) {
   AdminBundle b;
   AdminClient client = b.client();
   b.admin.answer = [](const HttpRequest& request) {
@@ -93,7 +93,7 @@ TEST(AdminClient, BeginsWithTheOneThatAnsweredLast) {
                                     "http://one:1/xxl-job-admin/api/registryRemove"));
 }
 
-TEST(AdminClient, SaysWhatTheLastOneSaid) {
+TEST(AdminClient, ReportsTheErrorOfTheLastAdmin) {
   AdminBundle b;
   b.admin.answer = [](const HttpRequest&) { return FakeAdmin::code(500); };
   const Status refused = b.client().register_at("a");
@@ -115,7 +115,7 @@ TEST(AdminClient, SaysWhatTheLastOneSaid) {
 }
 
 // What is JSON but not from an admin is no success either.
-TEST(AdminClient, TakesOnlyCode200UnderStatus200ForSuccess) {
+TEST(AdminClient, RequiresHttpStatus200AndCode200) {
   AdminBundle b;
   b.admin.answer = [](const HttpRequest&) -> Result<HttpAnswer> {
     return HttpAnswer{.status = 500, .body = R"({"code":200})"};
@@ -127,7 +127,7 @@ TEST(AdminClient, TakesOnlyCode200UnderStatus200ForSuccess) {
   EXPECT_FALSE(b.client().register_at("a").ok());
 }
 
-TEST(AdminClient, FindsOutWhichFormOfResultsAnAdminTakesAndKeepsToIt) {
+TEST(AdminClient, LearnsWhichResultFormAnAdminAccepts) {
   AdminBundle b;
   b.admin.answer = [](const HttpRequest& request) {
     return FakeAdmin::code(request.body.starts_with('{') ? 200 : 500);
@@ -139,7 +139,7 @@ TEST(AdminClient, FindsOutWhichFormOfResultsAnAdminTakesAndKeepsToIt) {
                                       R"({"callbackList":[{3}]})"));
 }
 
-TEST(AdminClient, DoesNotTryAnotherFormWhereNobodyAnswers) {
+TEST(AdminClient, TriesNoOtherResultFormWithoutAnAnswer) {
   AdminBundle b;
   b.admin.answer = [](const HttpRequest&) { return FakeAdmin::away(); };
   EXPECT_EQ(b.client().send_results({"{1}"}).error().code, ErrorCode::kUnavailable);

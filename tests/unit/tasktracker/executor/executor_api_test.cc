@@ -37,14 +37,14 @@ struct ApiBundle {
 
 Reply api_failure(const std::string& message) { return {.code = 500, .message = message}; }
 
-TEST(ExecutorApi, AnswersABeatWhateverItsBody) {
+TEST(ExecutorApi, AnswersABeatWithAnyBody) {
   ApiBundle b;
   EXPECT_EQ(b.reply(ApiBundle::post("/beat", "")), Reply{});
   EXPECT_EQ(b.reply(ApiBundle::post("/beat", "\"\"")), Reply{});
   EXPECT_EQ(b.reply(ApiBundle::post("/beat", "{}")), Reply{});
 }
 
-TEST(ExecutorApi, RunsUnderBothPaths) {
+TEST(ExecutorApi, AcceptsRunsUnderBothPaths) {
   ApiBundle b;
   EXPECT_TRUE(
       b.reply(ApiBundle::post("/run", wire::xxl::write_run(ExecutorBundle::call(1, "echo", "a"))))
@@ -63,7 +63,7 @@ TEST(ExecutorApi, AnswersIdleBeatAndKill) {
             "job thread already killed.");
 }
 
-TEST(ExecutorApi, AnswersAKillWithTheTextThatAnAdminPutsIntoItsLog) {
+TEST(ExecutorApi, AnswersAKillWithATextForTheAdminLog) {
   ApiBundle b;
   const std::string run = wire::xxl::write_run(ExecutorBundle::call(1, "echo", "a"));
   ASSERT_TRUE(b.reply(ApiBundle::post("/run", run)).ok());
@@ -72,7 +72,7 @@ TEST(ExecutorApi, AnswersAKillWithTheTextThatAnAdminPutsIntoItsLog) {
             (Reply{.code = 200, .message = "Success"}));
 }
 
-TEST(ExecutorApi, ReadsALog) {
+TEST(ExecutorApi, ReturnsALog) {
   ApiBundle b;
   b.executor.logs.open(5, 1719999000000)->write("one\ntwo\n");
   const auto part = wire::xxl::read_log_part(b.answer(
@@ -81,7 +81,7 @@ TEST(ExecutorApi, ReadsALog) {
   EXPECT_EQ(part.value().text, "two\n");
 }
 
-TEST(ExecutorApi, RefusesInTheOrderAndWordsOfXxlJob) {
+TEST(ExecutorApi, RefusesRequestsWithXxlJobsErrorMessages) {
   ApiBundle b;
   EXPECT_EQ(b.reply({.method = "GET", .target = "/beat"}),
             api_failure("invalid request, HttpMethod not support."));
@@ -101,7 +101,7 @@ TEST(ExecutorApi, RefusesInTheOrderAndWordsOfXxlJob) {
   EXPECT_EQ(b.reply(ApiBundle::post("/log", "{}")), api_failure("request error: logId is missing"));
 }
 
-TEST(ExecutorApi, AsksForItsToken) {
+TEST(ExecutorApi, RequiresItsToken) {
   ApiBundle b;
   for (const char* token : {"", "secre", "secret1", "Secret"}) {
     SCOPED_TRACE(token);
@@ -114,7 +114,7 @@ TEST(ExecutorApi, AsksForItsToken) {
   EXPECT_EQ(b.reply(without), api_failure("The access token is wrong."));
 }
 
-TEST(ExecutorApi, RefusesAnAdminThatMeansAnotherApp) {
+TEST(ExecutorApi, RefusesACallForAnotherApp) {
   ApiBundle b;
   ExecutorCall call = ApiBundle::post("/beat");
   call.app_name = "billing";
@@ -123,12 +123,12 @@ TEST(ExecutorApi, RefusesAnAdminThatMeansAnotherApp) {
   EXPECT_EQ(b.reply(call), api_failure("invalid request, accessToken or appname invalid."));
 }
 
-TEST(ExecutorApi, AsksForNothingWithoutAToken) {
+TEST(ExecutorApi, AcceptsCallsWithoutATokenWhenNoneIsSet) {
   ApiBundle b({.app_name = "billing"});
   EXPECT_EQ(b.reply({.method = "POST", .target = "/beat"}), Reply{});
 }
 
-TEST(ExecutorApi, TakesThePathOfItsAddressWithAndWithout) {
+TEST(ExecutorApi, AcceptsCallsWithAndWithoutItsPathPrefix) {
   ApiBundle b({.path = "/worker", .app_name = "billing"});
   EXPECT_EQ(b.reply(ApiBundle::post("/worker/beat")), Reply{});
   EXPECT_EQ(b.reply(ApiBundle::post("/beat")), Reply{});

@@ -27,7 +27,7 @@ RunCall with_block(RunCall call, BlockStrategy block) {
   return call;
 }
 
-TEST(JobThreads, RunAHandlerAndReportWhatItSaid) {
+TEST(JobThreads, RunAHandlerAndReportItsResult) {
   ExecutorBundle b;
   RunCall call = ExecutorBundle::call(8812, "echo", "day=1");
   call.log_time_ms = 1719999000000;
@@ -48,14 +48,14 @@ TEST(JobThreads, ReportAFailureWithItsMessage) {
   EXPECT_EQ(b.results.take(), (RunResult{.log_id = 1, .code = 500, .message = "as it was told"}));
 }
 
-TEST(JobThreads, RefuseAHandlerThatIsNotThere) {
+TEST(JobThreads, RefuseAnUnknownHandler) {
   ExecutorBundle b;
   EXPECT_EQ(b.jobs->run(ExecutorBundle::call(1, "nosuch")),
             (Reply{.code = 500, .message = "job handler [nosuch] not found."}));
   EXPECT_THAT(b.taken, IsEmpty());
 }
 
-TEST(JobThreads, RefuseGroovyAndUnknownTypesByName) {
+TEST(JobThreads, RefuseGroovyAndUnknownScriptTypes) {
   ExecutorBundle b;
   EXPECT_THAT(b.jobs->run({.job_id = 1, .log_id = 1, .glue_type = "GLUE_GROOVY"}).message,
               HasSubstr("glueType[GLUE_GROOVY] is not valid. This executor has no JVM"));
@@ -63,7 +63,7 @@ TEST(JobThreads, RefuseGroovyAndUnknownTypesByName) {
             "glueType[GLUE_COBOL] is not valid.");
 }
 
-TEST(JobThreads, RefuseScriptsWhereNoneAreRun) {
+TEST(JobThreads, RefuseScriptsWhenScriptsAreDisabled) {
   ExecutorBundle b({}, "because of a test");
   EXPECT_EQ(
       b.jobs->run({.job_id = 1, .log_id = 1, .glue_type = "GLUE_SHELL", .glue_source = "true"}),
@@ -71,13 +71,13 @@ TEST(JobThreads, RefuseScriptsWhereNoneAreRun) {
              .message = "fail, current glue type [GLUE_SHELL] not supported: because of a test"}));
 }
 
-TEST(JobThreads, RefuseATriggerThatTheyHaveAlready) {
+TEST(JobThreads, RefuseADuplicateTrigger) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.jobs->run(ExecutorBundle::call(1, "hold")).message, "repeate trigger job, logId:1");
 }
 
-TEST(JobThreads, RunAJobsTriggersOneAfterAnother) {
+TEST(JobThreads, RunTriggersOfOneJobSerially) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.started.take(), 1);
@@ -86,7 +86,7 @@ TEST(JobThreads, RunAJobsTriggersOneAfterAnother) {
   EXPECT_EQ(b.jobs->idle_beat(kJob).message, "job thread is running or has trigger queue.");
 }
 
-TEST(JobThreads, RunDifferentJobsAtTheSameTime) {
+TEST(JobThreads, RunDifferentJobsConcurrently) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   RunCall other = ExecutorBundle::call(2, "hold");
@@ -109,7 +109,7 @@ TEST(JobThreads, DiscardALaterTriggerOnlyWhileBusy) {
             (Reply{.code = 500, .message = "block strategy effect：Discard Later"}));
 }
 
-TEST(JobThreads, CoverAnEarlierRunAndWhatWaitsBehindIt) {
+TEST(JobThreads, KillEarlierTriggersUnderCoverEarly) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.started.take(), 1);
@@ -127,7 +127,7 @@ TEST(JobThreads, CoverAnEarlierRunAndWhatWaitsBehindIt) {
   EXPECT_EQ(b.started.take(), 3);
 }
 
-TEST(JobThreads, StartTheCoveringRunWhenTheCoveredOneHasEnded) {
+TEST(JobThreads, StartACoveringRunOnlyAfterTheCoveredRunEnded) {
   ExecutorBundle b;
   std::promise<void> go_on;
   b.handlers["stubborn"] = [&](JobContext& context) {
@@ -147,7 +147,7 @@ TEST(JobThreads, StartTheCoveringRunWhenTheCoveredOneHasEnded) {
   EXPECT_EQ(b.results.take().log_id, 2);
 }
 
-TEST(JobThreads, ReplaceARunWhoseHandlerHasChanged) {
+TEST(JobThreads, ReplaceARunWhenTheHandlerChanges) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.started.take(), 1);
@@ -156,7 +156,7 @@ TEST(JobThreads, ReplaceARunWhoseHandlerHasChanged) {
   EXPECT_EQ(b.results.take(), (RunResult{.log_id = 2, .message = " 0/1"}));
 }
 
-TEST(JobThreads, LeaveARunAloneWhereTheNewHandlerIsNotThere) {
+TEST(JobThreads, KeepARunWhenTheNewHandlerIsUnknown) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.started.take(), 1);
@@ -164,7 +164,7 @@ TEST(JobThreads, LeaveARunAloneWhereTheNewHandlerIsNotThere) {
   EXPECT_TRUE(b.jobs->is_running(1));
 }
 
-TEST(JobThreads, KillARunAndWhatWaitsBehindIt) {
+TEST(JobThreads, KillARunAndItsQueuedTriggers) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.started.take(), 1);
@@ -177,7 +177,7 @@ TEST(JobThreads, KillARunAndWhatWaitsBehindIt) {
   EXPECT_EQ(b.jobs->kill(kJob), (Reply{.code = 200, .message = "job thread already killed."}));
 }
 
-TEST(JobThreads, ReportATimeOutWithItsOwnCode) {
+TEST(JobThreads, ReportATimeoutWithItsOwnCode) {
   ExecutorBundle b;
   RunCall call = ExecutorBundle::call(1, "hold");
   call.timeout_s = 3;
@@ -190,7 +190,7 @@ TEST(JobThreads, ReportATimeOutWithItsOwnCode) {
             (RunResult{.log_id = 1, .code = 502, .message = "job execute timeout after 3s"}));
 }
 
-TEST(JobThreads, CallInitBeforeTheFirstRunAndDestroyAfterTheLast) {
+TEST(JobThreads, CallInitBeforeAllRunsAndDestroyAfterThem) {
   ExecutorBundle b;
   ExecutorBundle::Queue<std::string> calls;
   b.hooks["echo"] = {.init = [&]() -> Status {
@@ -208,7 +208,7 @@ TEST(JobThreads, CallInitBeforeTheFirstRunAndDestroyAfterTheLast) {
   EXPECT_TRUE(calls.is_empty());
 }
 
-TEST(JobThreads, FailARunWhoseInitFailsAndTryItAgain) {
+TEST(JobThreads, FailARunWhoseInitFailsThenRetryInit) {
   ExecutorBundle b;
   int inits = 0;
   b.hooks["echo"].init = [&]() -> Status {
@@ -221,7 +221,7 @@ TEST(JobThreads, FailARunWhoseInitFailsAndTryItAgain) {
   EXPECT_EQ(b.results.take().code, 200);
 }
 
-TEST(JobThreads, EndAThreadThatHasNothingToDo) {
+TEST(JobThreads, EndAnIdleThread) {
   ExecutorBundle b({.idle_max = Duration{0}});
   ExecutorBundle::Queue<std::string> calls;
   b.hooks["echo"].destroy = [&] { calls.add("destroy"); };
@@ -233,7 +233,7 @@ TEST(JobThreads, EndAThreadThatHasNothingToDo) {
   EXPECT_EQ(calls.take(), "destroy");
 }
 
-TEST(JobThreads, EndTheOneThatHasBeenIdleLongestWhenAnotherJobNeedsItsPlace) {
+TEST(JobThreads, EndTheLongestIdleThreadWhenTheLimitIsReached) {
   ExecutorBundle::Queue<std::string> destroyed;
   ExecutorBundle b({.threads_max = 2});
   for (const std::string name : {"first", "second", "third"}) {
@@ -256,13 +256,13 @@ TEST(JobThreads, EndTheOneThatHasBeenIdleLongestWhenAnotherJobNeedsItsPlace) {
   EXPECT_TRUE(destroyed.is_empty());
 }
 
-TEST(JobThreads, TakeNothingOnceTheyAreClosed) {
+TEST(JobThreads, RefuseTriggersOnceClosed) {
   ExecutorBundle b;
   b.jobs->close();
   EXPECT_EQ(b.jobs->run(ExecutorBundle::call(1, "echo")).message, "the executor is stopping");
 }
 
-TEST(JobThreads, TellRunsToStopAndReportThemAll) {
+TEST(JobThreads, StopAndReportAllRuns) {
   ExecutorBundle b;
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.started.take(), 1);
@@ -275,7 +275,7 @@ TEST(JobThreads, TellRunsToStopAndReportThemAll) {
             "the executor stops [job not executed, in the job queue, killed.]");
 }
 
-TEST(JobThreads, HoldBackMoreThanTheyMayHave) {
+TEST(JobThreads, RefuseTriggersBeyondTheirLimits) {
   ExecutorBundle b({.threads_max = 1, .waiting_max = 1});
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "hold")).ok());
   EXPECT_EQ(b.started.take(), 1);

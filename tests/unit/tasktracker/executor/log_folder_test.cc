@@ -40,14 +40,14 @@ TEST(LogFolder, NamesFilesAfterTheDayAndTheTrigger) {
   EXPECT_TRUE(std::filesystem::exists(b.folder.path() / "2026-11-21" / "7.log"));
 }
 
-TEST(LogFolder, KeepsDaysOfItsZone) {
+TEST(LogFolder, UsesTheDateInItsZone) {
   LogBundle b;
   const LogFolder east(b.folder.path().string(), Zone::load("Asia/Tokyo").value(), b.clock);
   (void)east.open(8, kNoonMs + 4 * 3'600'000);
   EXPECT_TRUE(std::filesystem::exists(b.folder.path() / "2026-11-22" / "8.log"));
 }
 
-TEST(LogFolder, PutsTheTimeBeforeLinesOfItsOwn) {
+TEST(LogFolder, PrefixesItsOwnLinesWithTheTime) {
   LogBundle b;
   const auto log = b.logs.open(7, kNoonMs);
   log->write("unfinished");
@@ -62,13 +62,13 @@ TEST(LogFolder, ReadsFromALineToTheEnd) {
   EXPECT_EQ(b.read(3), (LogPart{.from_line = 3, .to_line = 3, .text = "three\n"}));
 }
 
-TEST(LogFolder, SaysThatNothingFollowsBehindTheEnd) {
+TEST(LogFolder, ReturnsNothingBeyondTheEnd) {
   LogBundle b;
   b.put("one\n");
   EXPECT_EQ(b.read(2), (LogPart{.from_line = 2, .to_line = 1}));
 }
 
-TEST(LogFolder, LeavesALineThatIsStillWrittenForTheNextCall) {
+TEST(LogFolder, HoldsBackALineThatIsStillBeingWritten) {
   LogBundle b;
   b.put("one\ntw");
   EXPECT_EQ(b.read(1, true), (LogPart{.from_line = 1, .to_line = 1, .text = "one\n"}));
@@ -76,13 +76,13 @@ TEST(LogFolder, LeavesALineThatIsStillWrittenForTheNextCall) {
   EXPECT_EQ(b.read(2, true), (LogPart{.from_line = 2, .to_line = 2, .text = "two\n"}));
 }
 
-TEST(LogFolder, EndsALineThatWillNotGoOn) {
+TEST(LogFolder, CompletesAnUnfinishedLastLineAfterTheRun) {
   LogBundle b;
   b.put("one\ntwo");
   EXPECT_EQ(b.read(2), (LogPart{.from_line = 2, .to_line = 2, .text = "two\n"}));
 }
 
-TEST(LogFolder, GivesALongFileInPiecesOfWholeLines) {
+TEST(LogFolder, ReturnsALongFileInChunksOfWholeLines) {
   LogBundle b;
   const std::string line = std::string(999, 'x') + "\n";
   std::string text;
@@ -95,7 +95,7 @@ TEST(LogFolder, GivesALongFileInPiecesOfWholeLines) {
   EXPECT_EQ(first.text + second.text, text);
 }
 
-TEST(LogFolder, SaysThatThereIsNoFile) {
+TEST(LogFolder, ReportsAMissingFile) {
   LogBundle b;
   EXPECT_EQ(b.read(1), (LogPart{.from_line = 1,
                                 .to_line = 0,
@@ -103,7 +103,7 @@ TEST(LogFolder, SaysThatThereIsNoFile) {
                                 .is_end = true}));
 }
 
-TEST(LogFolder, RemovesWhatIsTooOldAndNothingElse) {
+TEST(LogFolder, RemovesOnlyExpiredLogs) {
   LogBundle b;
   const std::string old_log = b.make_file("2026-10-20/1.log");
   const std::string old_other = b.make_file("2026-10-19/notes.txt");

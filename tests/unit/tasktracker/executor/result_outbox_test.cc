@@ -56,7 +56,7 @@ struct ResultExecutor {
   ResultOutbox outbox;
 };
 
-TEST(ResultOutbox, SendsWhatThereIsTogetherAndForgetsIt) {
+TEST(ResultOutbox, SendsAllResultsTogetherAndForgetsThem) {
   ResultBundle b;
   ResultExecutor e(b);
   e.outbox.add({.log_id = 1});
@@ -69,7 +69,7 @@ TEST(ResultOutbox, SendsWhatThereIsTogetherAndForgetsIt) {
   EXPECT_THAT(b.admin.requests, SizeIs(1));
 }
 
-TEST(ResultOutbox, SendsAtMostFiftyAtATime) {
+TEST(ResultOutbox, SendsAtMostFiftyResultsAtATime) {
   ResultBundle b;
   ResultExecutor e(b);
   for (int i = 1; i <= 101; ++i) e.outbox.add({.log_id = i});
@@ -78,7 +78,7 @@ TEST(ResultOutbox, SendsAtMostFiftyAtATime) {
   EXPECT_THAT(b.taken, SizeIs(101));
 }
 
-TEST(ResultOutbox, KeepsWhatNobodyTakesForTheNextExecutorUnchanged) {
+TEST(ResultOutbox, KeepsUndeliveredResultsForTheNextExecutor) {
   ResultBundle b;
   b.is_up = false;
   {
@@ -95,7 +95,7 @@ TEST(ResultOutbox, KeepsWhatNobodyTakesForTheNextExecutorUnchanged) {
   EXPECT_EQ(next.outbox.left(), 0);
 }
 
-TEST(ResultOutbox, AddsToWhatAnExecutorBeforeItLeft) {
+TEST(ResultOutbox, AddsToResultsLeftByAnEarlierExecutor) {
   ResultBundle b;
   b.is_up = false;
   {
@@ -109,7 +109,7 @@ TEST(ResultOutbox, AddsToWhatAnExecutorBeforeItLeft) {
   EXPECT_THAT(b.taken, ElementsAre(1, 2));
 }
 
-TEST(ResultOutbox, TriesAgainAfterPausesThatGrow) {
+TEST(ResultOutbox, RetriesWithGrowingDelays) {
   ResultBundle b;
   b.is_up = false;
   ResultExecutor e(b);
@@ -126,7 +126,7 @@ TEST(ResultOutbox, TriesAgainAfterPausesThatGrow) {
   EXPECT_THAT(b.taken, ElementsAre(1));
 }
 
-TEST(ResultOutbox, LetsNoResultThatIsRefusedHoldUpTheOthers) {
+TEST(ResultOutbox, OneRefusedResultDoesNotDelayTheOthers) {
   ResultBundle b;
   b.refused = {7};
   ResultExecutor e(b);
@@ -140,7 +140,7 @@ TEST(ResultOutbox, LetsNoResultThatIsRefusedHoldUpTheOthers) {
   EXPECT_THAT(b.taken, SizeIs(120));
 }
 
-TEST(ResultOutbox, StopsWhereEverythingIsRefused) {
+TEST(ResultOutbox, StopsWhenEveryResultIsRefused) {
   ResultBundle b;
   b.admin.answer = [](const HttpRequest&) { return FakeAdmin::code(500); };
   ResultExecutor e(b);
@@ -150,7 +150,7 @@ TEST(ResultOutbox, StopsWhereEverythingIsRefused) {
   EXPECT_THAT(b.admin.requests, SizeIs(2 * 51));  // each in both forms
 }
 
-TEST(ResultOutbox, SendsFromMemoryWhereTheDiskTakesNothing) {
+TEST(ResultOutbox, SendsFromMemoryWhenTheDiskFails) {
   ResultBundle b;
   ResultExecutor e(b, "/proc/no-folder");
   e.outbox.add({.log_id = 1});

@@ -20,7 +20,7 @@ struct TakenBundle {
   }
 };
 
-TEST(TakenTriggers, AreLeftBehindUnlessTheyWereRemoved) {
+TEST(TakenTriggers, SurviveTheirProcessUnlessRemoved) {
   TakenBundle b;
   auto first = b.open();
   EXPECT_THAT(first->left_behind(), IsEmpty());
@@ -33,7 +33,7 @@ TEST(TakenTriggers, AreLeftBehindUnlessTheyWereRemoved) {
               UnorderedElementsAre(TakenTrigger{1, 10}, TakenTrigger{3, 30}));
 }
 
-TEST(TakenTriggers, StayLeftBehindUntilTheyAreForgotten) {
+TEST(TakenTriggers, SurviveUntilTheyAreForgotten) {
   TakenBundle b;
   b.open()->add({1, 10});
   EXPECT_THAT(b.open()->left_behind(), ElementsAre(TakenTrigger{1, 10}));
@@ -41,7 +41,7 @@ TEST(TakenTriggers, StayLeftBehindUntilTheyAreForgotten) {
   EXPECT_THAT(b.open()->left_behind(), IsEmpty());
 }
 
-TEST(TakenTriggers, OfAProcessThatLivesAreItsOwn) {
+TEST(TakenTriggers, AreNotAdoptedFromALiveProcess) {
   TakenBundle b;
   const auto first = b.open();
   auto second = b.open();
@@ -52,7 +52,7 @@ TEST(TakenTriggers, OfAProcessThatLivesAreItsOwn) {
   EXPECT_THAT(third->left_behind(), ElementsAre(TakenTrigger{2, 20}));
 }
 
-TEST(TakenTriggers, OfSeveralProcessesAreAdoptedByOne) {
+TEST(TakenTriggers, AreAdoptedFromSeveralDeadProcesses) {
   TakenBundle b;
   auto first = b.open();
   auto second = b.open();

@@ -72,13 +72,13 @@ struct FetcherBundle {
   }
 };
 
-TEST(Fetcher, SaysNothingWithoutAConnection) {
+TEST(Fetcher, SendsNothingWithoutAConnection) {
   FetcherBundle b;
   EXPECT_THAT(b.take(), IsEmpty());
   EXPECT_EQ(b.fetcher.next_time(), std::nullopt);
 }
 
-TEST(Fetcher, RegistersAtOnceWhenConnectedAndAgainWhenNobodyAnswers) {
+TEST(Fetcher, RegistersOnConnectAndAgainWithoutAnAnswer) {
   FetcherBundle b;
   b.fetcher.on_connected();
   const auto first = b.take_one<wire::Register>();
@@ -108,7 +108,7 @@ TEST(Fetcher, RefusesAHandOutThatCrossesARegistration) {
   EXPECT_THAT(*pull.holding, IsEmpty());
 }
 
-TEST(Fetcher, AsksForAsManyJobsAsItHasThreadsOnceRegistered) {
+TEST(Fetcher, RequestsOneJobPerThreadOnceRegistered) {
   FetcherBundle b;
   b.fetcher.on_connected();
   (void)b.take();
@@ -119,7 +119,7 @@ TEST(Fetcher, AsksForAsManyJobsAsItHasThreadsOnceRegistered) {
   EXPECT_EQ(pull.handout_seen, 0);
 }
 
-TEST(Fetcher, PullsOnceAnIntervalWhenNothingHappens) {
+TEST(Fetcher, PullsOncePerIntervalWhenIdle) {
   FetcherBundle b;
   b.start();
   b.clock.advance(milliseconds{999});
@@ -129,7 +129,7 @@ TEST(Fetcher, PullsOnceAnIntervalWhenNothingHappens) {
   EXPECT_EQ(b.take_pull().number, 2);
 }
 
-TEST(Fetcher, SaysWhichPullWasAnsweredLast) {
+TEST(Fetcher, ReportsTheLastAnsweredPull) {
   FetcherBundle b;
   b.start();
   b.clock.advance(seconds{1});
@@ -144,7 +144,7 @@ TEST(Fetcher, SaysWhichPullWasAnsweredLast) {
 
 // A hand-out that was sent after the answer, and before the pulls in between had come, is still on
 // its way.
-TEST(Fetcher, ARegistrationDoesNotAnswerThePullsBeforeIt) {
+TEST(Fetcher, RegistrationDoesNotAnswerEarlierPulls) {
   FetcherBundle b;
   b.start();
   for (int i = 0; i < 2; ++i) {
@@ -158,7 +158,7 @@ TEST(Fetcher, ARegistrationDoesNotAnswerThePullsBeforeIt) {
   EXPECT_THAT(b.hand_out(1, 2, {id(1)}), SizeIs(1));
 }
 
-TEST(Fetcher, AnotherSessionOfTheTrackerHasAnsweredNothingYet) {
+TEST(Fetcher, NewTrackerSessionHasAnsweredNoPull) {
   FetcherBundle b;
   b.start();
   b.fetcher.on_disconnected();
@@ -168,7 +168,7 @@ TEST(Fetcher, AnotherSessionOfTheTrackerHasAnsweredNothingYet) {
   EXPECT_EQ(b.take_pull().answered, 0);
 }
 
-TEST(Fetcher, CountsTheLeaseFromTheSendingOfTheAnsweredPull) {
+TEST(Fetcher, LeaseCountsFromWhenTheAnsweredPullWasSent) {
   FetcherBundle b;
   b.start();
   b.clock.advance(seconds{1});
@@ -181,7 +181,7 @@ TEST(Fetcher, CountsTheLeaseFromTheSendingOfTheAnsweredPull) {
   EXPECT_FALSE(b.fetcher.has_lease(b.now()));
 }
 
-TEST(Fetcher, CountsTheFirstLeaseFromTheSendingOfItsRegistration) {
+TEST(Fetcher, FirstLeaseCountsFromWhenTheRegistrationWasSent) {
   FetcherBundle b;
   EXPECT_FALSE(b.fetcher.has_lease(b.now()));
   b.fetcher.on_connected();
@@ -194,7 +194,7 @@ TEST(Fetcher, CountsTheFirstLeaseFromTheSendingOfItsRegistration) {
   EXPECT_FALSE(b.fetcher.has_lease(b.now()));
 }
 
-TEST(Fetcher, TakesAHandOutThatAnswersAYoungPull) {
+TEST(Fetcher, AcceptsAHandOutForARecentPull) {
   FetcherBundle b;
   b.start();
   b.clock.advance(milliseconds{2999});
@@ -202,7 +202,7 @@ TEST(Fetcher, TakesAHandOutThatAnswersAYoungPull) {
   EXPECT_EQ(b.fetcher.unfinished(), 2);
 }
 
-TEST(Fetcher, RefusesAHandOutThatAnswersAPullAsOldAsTheLease) {
+TEST(Fetcher, RefusesAHandOutForAnExpiredPull) {
   FetcherBundle b;
   b.start();
   b.clock.advance(seconds{3});
@@ -211,7 +211,7 @@ TEST(Fetcher, RefusesAHandOutThatAnswersAPullAsOldAsTheLease) {
   EXPECT_EQ(b.fetcher.counts().refused, 1U);
 }
 
-TEST(Fetcher, LetsAHandOutBeginUntilTheLeaseOfThePullThatItAnswersEnds) {
+TEST(Fetcher, HandOutExpiresWithTheLeaseOfItsPull) {
   FetcherBundle b;
   b.start();
   const SteadyTime first_pull = b.now();
@@ -227,7 +227,7 @@ TEST(Fetcher, LetsAHandOutBeginUntilTheLeaseOfThePullThatItAnswersEnds) {
   EXPECT_EQ(begin_before.value(), first_pull + seconds{3});
 }
 
-TEST(Fetcher, TellsAtOnceThatItDoesNotHoldWhatItRefused) {
+TEST(Fetcher, TellsTheTrackerAtOnceAboutRefusedJobs) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 99, {id(1)});
@@ -237,13 +237,13 @@ TEST(Fetcher, TellsAtOnceThatItDoesNotHoldWhatItRefused) {
   EXPECT_EQ(pull.handout_seen, 1);
 }
 
-TEST(Fetcher, RefusesAHandOutThatAnswersNoPullAtAll) {
+TEST(Fetcher, RefusesAHandOutWithoutAPull) {
   FetcherBundle b;
   b.start();
   EXPECT_THAT(b.hand_out(1, 0, {id(1)}), IsEmpty());
 }
 
-TEST(Fetcher, RefusesAHandOutOfAnEarlierSessionOfTheTrackerHoweverYoungItsPull) {
+TEST(Fetcher, RefusesAHandOutFromAnEarlierTrackerSession) {
   FetcherBundle b;
   b.start();
   b.fetcher.on_disconnected();
@@ -258,7 +258,7 @@ TEST(Fetcher, RefusesAHandOutOfAnEarlierSessionOfTheTrackerHoweverYoungItsPull) 
 }
 
 // A session may have taken a registration that was sent to the one before.
-TEST(Fetcher, RegistersAgainWhenAnotherSessionOfTheTrackerGoesOnHandingOut) {
+TEST(Fetcher, RegistersAgainWhenANewTrackerSessionHandsOutJobs) {
   FetcherBundle b;
   b.start();
   EXPECT_THAT(b.hand_out(1, 1, {id(1)}, 101), IsEmpty());
@@ -269,7 +269,7 @@ TEST(Fetcher, RegistersAgainWhenAnotherSessionOfTheTrackerGoesOnHandingOut) {
   EXPECT_THAT(b.hand_out(3, b.take_pull().number, {id(1, 3)}, 101), SizeIs(1));
 }
 
-TEST(Fetcher, PassesOverAnAttemptThatItHolds) {
+TEST(Fetcher, SkipsAnAttemptThatItAlreadyHolds) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
@@ -278,7 +278,7 @@ TEST(Fetcher, PassesOverAnAttemptThatItHolds) {
   EXPECT_EQ(b.fetcher.unfinished(), 2);
 }
 
-TEST(Fetcher, TakesAHandOutOnceThoughItComesAgainAfterItsJobWasConfirmed) {
+TEST(Fetcher, IgnoresARepeatedHandOutAfterItsJobWasConfirmed) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
@@ -313,7 +313,7 @@ TEST(Fetcher, SendsOneEarlyPullAtATime) {
   EXPECT_EQ(b.take_pull().window, 2);
 }
 
-TEST(Fetcher, DoesNotWaitForeverForTheAnswerOfAnEarlyPull) {
+TEST(Fetcher, SendsAnotherPullWhenAnEarlyPullStaysUnanswered) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2), id(3)});
@@ -325,7 +325,7 @@ TEST(Fetcher, DoesNotWaitForeverForTheAnswerOfAnEarlyPull) {
   EXPECT_EQ(b.take_pull().window, 2);
 }
 
-TEST(Fetcher, FetchesAheadBySoMuchAsTheMeasuredRunsTakeTenMilliseconds) {
+TEST(Fetcher, PrefetchesTenMillisecondsOfMeasuredRuns) {
   FetcherBundle b;
   b.start();
   EXPECT_EQ(b.fetcher.prefetch(), 0);
@@ -335,7 +335,7 @@ TEST(Fetcher, FetchesAheadBySoMuchAsTheMeasuredRunsTakeTenMilliseconds) {
   EXPECT_EQ(b.take_pull().window, 33);
 }
 
-TEST(Fetcher, FetchesNoMoreThanTheMaximumAhead) {
+TEST(Fetcher, PrefetchesNoMoreThanTheMaximum) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
@@ -351,7 +351,7 @@ void run_short_ones(FetcherBundle& b, int count) {
   }
 }
 
-TEST(Fetcher, FetchesMoreAheadOnceNoRunWasLongForManyRuns) {
+TEST(Fetcher, PrefetchesMoreAfterManyShortRuns) {
   FetcherBundle b;
   b.start();
   run_short_ones(b, 4095);
@@ -369,7 +369,7 @@ TEST(Fetcher, FetchesMoreAheadOnceNoRunWasLongForManyRuns) {
   EXPECT_EQ(b.fetcher.prefetch(), 512);
 }
 
-TEST(Fetcher, WaitsWithThePullAsLongAsTheQueueFeedsTheThreads) {
+TEST(Fetcher, DelaysThePullWhileTheQueueFeedsTheThreads) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
@@ -384,7 +384,7 @@ TEST(Fetcher, WaitsWithThePullAsLongAsTheQueueFeedsTheThreads) {
   EXPECT_EQ(b.take_pull().window, 8);
 }
 
-TEST(Fetcher, FetchesNothingAheadAfterItHadToGiveBack) {
+TEST(Fetcher, PrefetchesNothingAfterGivingJobsBack) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2)});
@@ -396,7 +396,7 @@ TEST(Fetcher, FetchesNothingAheadAfterItHadToGiveBack) {
   EXPECT_EQ(b.take_pull().window, 3);
 }
 
-TEST(Fetcher, TellsOnceASecondWhatItHolds) {
+TEST(Fetcher, ReportsTheJobsItHoldsOncePerSecond) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2), id(3)});
@@ -424,7 +424,7 @@ TEST(Fetcher, HoldsAJobUntilItsResultIsConfirmed) {
   EXPECT_FALSE(b.fetcher.is_holding(id(1)));
 }
 
-TEST(Fetcher, RegistersAgainWithEverythingHeldWhenItsSessionIsUnknown) {
+TEST(Fetcher, RegistersAgainWithHeldJobsWhenItsSessionIsUnknown) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2)});
@@ -434,7 +434,7 @@ TEST(Fetcher, RegistersAgainWithEverythingHeldWhenItsSessionIsUnknown) {
   EXPECT_EQ(b.fetcher.counts().sessions_unknown, 1U);
 }
 
-TEST(Fetcher, CountsHandOutsAnewAfterARestartOfTheTracker) {
+TEST(Fetcher, RestartsHandOutNumbersAfterATrackerRestart) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(41, 1, {id(1)});
@@ -446,7 +446,7 @@ TEST(Fetcher, CountsHandOutsAnewAfterARestartOfTheTracker) {
 }
 
 // Its list has told that session by then that it has them not.
-TEST(Fetcher, WhatItRefusedOfASessionStaysRefusedOnceItIsRegisteredWithThatOne) {
+TEST(Fetcher, RefusedHandOutStaysRefusedAfterRegisteringWithItsSession) {
   FetcherBundle b;
   b.start();
   EXPECT_THAT(b.hand_out(4, 1, {{JobId{1}, 1}}, kTracker + 1), IsEmpty());
@@ -462,7 +462,7 @@ TEST(Fetcher, WhatItRefusedOfASessionStaysRefusedOnceItIsRegisteredWithThatOne) 
 
 // Sessions of job trackers are drawn at random (Host::prepare()): a newer one may have a lower
 // number.
-TEST(Fetcher, WhatItRefusedOfASessionStaysRefusedWhateverItsNumber) {
+TEST(Fetcher, RefusedHandOutStaysRefusedWhateverTheSessionNumber) {
   FetcherBundle b;
   b.start();
   // A late one of a session of long ago, whose number happens to be high.
@@ -477,7 +477,7 @@ TEST(Fetcher, WhatItRefusedOfASessionStaysRefusedWhateverItsNumber) {
   EXPECT_THAT(b.hand_out(4, pull.number, {{JobId{1}, 1}}, kTracker - 1), IsEmpty());
 }
 
-TEST(Fetcher, GoesOnCountingHandOutsAfterABrokenConnection) {
+TEST(Fetcher, ContinuesHandOutNumbersAfterAReconnect) {
   FetcherBundle b;
   b.start();
   (void)b.hand_out(41, 1, {id(1)});
@@ -490,7 +490,7 @@ TEST(Fetcher, GoesOnCountingHandOutsAfterABrokenConnection) {
   EXPECT_EQ(pull.number, 2);
 }
 
-TEST(Fetcher, RegistersAgainWhenNobodyAnswersForAWholeLease) {
+TEST(Fetcher, RegistersAgainAfterALeaseWithoutAnAnswer) {
   FetcherBundle b;
   b.start();
   for (int i = 0; i < 2; ++i) {
@@ -511,14 +511,14 @@ void is_refused_for(FetcherBundle& b, Duration wait) {
   b.clock.advance(milliseconds{1});
 }
 
-TEST(Fetcher, TriesAgainSoonWhenItWasRefusedAndThenEachQuarterOfASecond) {
+TEST(Fetcher, RetriesARefusedRegistrationQuicklyAndThenSlowsDown) {
   FetcherBundle b;
   b.fetcher.on_connected();
   for (int i = 0; i < 10; ++i) is_refused_for(b, milliseconds{15});
   for (int i = 0; i < 3; ++i) is_refused_for(b, milliseconds{250});
 }
 
-TEST(Fetcher, TriesAgainSoonEachTimeThatItIsRefusedAfterItWasRegistered) {
+TEST(Fetcher, RetriesQuicklyAgainAfterASuccessfulRegistration) {
   FetcherBundle b;
   b.fetcher.on_connected();
   for (int i = 0; i < 10; ++i) is_refused_for(b, milliseconds{15});
@@ -528,7 +528,7 @@ TEST(Fetcher, TriesAgainSoonEachTimeThatItIsRefusedAfterItWasRegistered) {
   is_refused_for(b, milliseconds{15});
 }
 
-TEST(Fetcher, AsksForNothingOnceItTakesNoMore) {
+TEST(Fetcher, RequestsNoJobsOnceToldToTakeNone) {
   FetcherBundle b;
   b.start();
   b.fetcher.set_taking(false);
@@ -536,7 +536,7 @@ TEST(Fetcher, AsksForNothingOnceItTakesNoMore) {
   EXPECT_THAT(b.take(), IsEmpty());
 }
 
-TEST(Fetcher, SaysThatItsMachineIsTooBusyWithEachPullAndAtOnce) {
+TEST(Fetcher, ReportsOverloadAtOnceAndWithEachPull) {
   FetcherBundle b;
   b.start();
   b.fetcher.set_taking(false, "cpu 97%");
@@ -547,7 +547,7 @@ TEST(Fetcher, SaysThatItsMachineIsTooBusyWithEachPullAndAtOnce) {
   EXPECT_EQ(b.take_pull().overload, "");
 }
 
-TEST(Fetcher, SaysThatItDrainsAtOnceAndFromThenOn) {
+TEST(Fetcher, ReportsDrainingAtOnceAndInEveryLaterPull) {
   FetcherBundle b;
   b.start();
   b.fetcher.drain();

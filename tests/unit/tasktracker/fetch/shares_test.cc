@@ -19,14 +19,14 @@ constexpr SteadyTime kOthersTurn{milliseconds{10'000}};
 
 int sum(const std::vector<int>& all) { return std::accumulate(all.begin(), all.end(), 0); }
 
-TEST(Shares, AreEvenWhileNobodyHasWork) {
+TEST(Shares, AreEqualWhileNoTrackerHasWork) {
   EXPECT_THAT(shares(8, true, {{}, {}, {}}, kUsual), ElementsAre(3, 3, 2));
   EXPECT_THAT(shares(8, true, {{}}, kUsual), ElementsAre(8));
   EXPECT_THAT(shares(8, true, {}, kUsual), IsEmpty());
 }
 
 // A run may take long, and nobody knows of others' jobs.
-TEST(Shares, OfAThreadThatIsFreeBesideARunEachHasASecondInTurn) {
+TEST(Shares, RotateASingleFreeThreadEachSecond) {
   std::vector<int> had(3);
   for (int second = 0; second < 3; ++second) {
     const auto all = shares(1, false, {{}, {}, {}}, kUsual + std::chrono::seconds{second});
@@ -35,32 +35,32 @@ TEST(Shares, OfAThreadThatIsFreeBesideARunEachHasASecondInTurn) {
   EXPECT_THAT(had, ElementsAre(1, 1, 1));
 }
 
-TEST(Shares, GoToWhoeverHasWork) {
+TEST(Shares, GoToTrackersWithWork) {
   EXPECT_THAT(shares(8, false, {{.is_hungry = true}, {}, {}}, kUsual), ElementsAre(8, 0, 0));
   const auto two = shares(8, false, {{.is_hungry = true}, {.is_hungry = true}, {}}, kUsual);
   EXPECT_THAT(two, ElementsAre(4, 4, 0));
 }
 
-TEST(Shares, LeaveTheOthersAMomentEachSecond) {
+TEST(Shares, GiveIdleTrackersATurnEachSecond) {
   const auto all = shares(8, false, {{.is_hungry = true}, {}, {}}, kOthersTurn);
   EXPECT_THAT(all, ElementsAre(6, 1, 1));
   EXPECT_EQ(sum(shares(1, false, {{.is_hungry = true}, {}, {}}, kOthersTurn)), 1);
 }
 
-TEST(Shares, GrowOnlyWhenAnothersHasBecomeSmaller) {
+TEST(Shares, GrowOnlyAfterAnotherShareShrinks) {
   EXPECT_THAT(shares(8, false, {{.owed = 2, .is_hungry = true}, {.owed = 3}}, kUsual),
               ElementsAre(5, 0));
   EXPECT_THAT(shares(8, false, {{.owed = 5, .is_hungry = true}, {.owed = 0}}, kUsual),
               ElementsAre(8, 0));
 }
 
-TEST(Shares, AreOneAtLeastWhileNothingIsHeldByAWorkerWithTooFewThreads) {
+TEST(Shares, AreAtLeastOneEachOnASmallIdleWorker) {
   EXPECT_THAT(shares(2, true, {{.owed = 1}, {.owed = 1}, {}}, kUsual), ElementsAre(1, 1, 1));
   EXPECT_THAT(shares(3, true, {{.owed = 3}, {}, {}}, kUsual), ElementsAre(1, 0, 0));
   EXPECT_EQ(sum(shares(0, false, {{}, {}, {}}, kUsual)), 0);
 }
 
-TEST(Shares, WithWhatIsOwedAreNeverTooMuch) {
+TEST(Shares, NeverOvercommitTheThreads) {
   SeededRandom random{7};
   for (int i = 0; i < 10'000; ++i) {
     const int room = static_cast<int>(random.next() % 20);

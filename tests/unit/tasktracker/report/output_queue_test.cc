@@ -52,7 +52,7 @@ TEST(OutputQueue, SendsAChunkLargerThanAMessageAlone) {
   EXPECT_THAT(b.next()->chunks, SizeIs(1));
 }
 
-TEST(OutputQueue, KeepsWhatTheTrackerDidNotTakeAndWaitsABit) {
+TEST(OutputQueue, RetriesUntakenOutputAfterAShortDelay) {
   OutputQueueBundle b;
   b.add(1, 1, "1");
   b.add(1, 2, "2");
@@ -71,7 +71,7 @@ TEST(OutputQueue, KeepsWhatTheTrackerDidNotTakeAndWaitsABit) {
   EXPECT_EQ(b.queue.bytes(), 0U);
 }
 
-TEST(OutputQueue, SendsAgainWhatWasNotAnswered) {
+TEST(OutputQueue, ResendsUnansweredOutput) {
   OutputQueueBundle b;
   b.add(1, 1, "1");
   (void)b.next();
@@ -79,7 +79,7 @@ TEST(OutputQueue, SendsAgainWhatWasNotAnswered) {
   EXPECT_EQ(b.next()->chunks[0].sequence, 1);
 }
 
-TEST(OutputQueue, SendsAgainAtOnceOnANewConnection) {
+TEST(OutputQueue, ResendsAtOnceOnANewConnection) {
   OutputQueueBundle b;
   b.add(1, 1, "1");
   (void)b.next();
@@ -87,7 +87,7 @@ TEST(OutputQueue, SendsAgainAtOnceOnANewConnection) {
   EXPECT_TRUE(b.next());
 }
 
-TEST(OutputQueue, SaysInTheOutputThatTooMuchWaited) {
+TEST(OutputQueue, MarksTheOutputWhenItsBacklogIsTooLarge) {
   OutputQueueBundle b;
   b.add(1, 1, std::string(30, 'a'));
   b.add(1, 2, std::string(20, 'b'));
@@ -100,14 +100,14 @@ TEST(OutputQueue, SaysInTheOutputThatTooMuchWaited) {
   EXPECT_THAT(rest->chunks[0].bytes, HasSubstr("the rest of the output is lost"));
 }
 
-TEST(OutputQueue, IgnoresAnAnswerToNothing) {
+TEST(OutputQueue, IgnoresAnUnexpectedAnswer) {
   OutputQueueBundle b;
   b.add(1, 1, "1");
   b.queue.on_taken(1, b.clock.steady_now());
   EXPECT_TRUE(b.queue.has(id(1)));
 }
 
-TEST(OutputQueue, StallsWhenNothingIsTakenForASecondAndKeepsEachChunkOnce) {
+TEST(OutputQueue, IsStalledAfterASecondAndKeepsEachChunkOnce) {
   OutputQueueBundle b;
   b.add(1, 1, "1");
   (void)b.next();
@@ -133,7 +133,7 @@ TEST(OutputQueue, StallsWhenNothingIsTakenForASecondAndKeepsEachChunkOnce) {
   EXPECT_TRUE(b.queue.empty());
 }
 
-TEST(OutputQueue, OneChunkThatIsRefusedForGoodHoldsNobodyUp) {
+TEST(OutputQueue, OneRejectedChunkDoesNotBlockTheOthers) {
   OutputQueueBundle b;
   for (std::int64_t chunk = 1; chunk <= 3; ++chunk) b.add(chunk, 1, "1");
   ASSERT_THAT(b.next()->chunks, SizeIs(3));

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "shared/outbox/outbox.h"
+#include "tests/support/inline_outbox_writer.h"
 #include "tests/support/manual_clock.h"
-#include "tests/support/outbox_lane.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/tasktracker/attempt.h"
 
@@ -24,8 +24,8 @@ struct KeepingWorker {
       : clock(its_clock),
         on_disk({.folder = folder, .addresses = {kTrackerAddress}, .entries_max = entries_max},
                 clock),
-        lane(on_disk),
-        reports(&lane, on_disk.last_id()) {}
+        writer(on_disk),
+        reports(&writer, on_disk.last_id()) {}
 
   void turn() {
     for (int i = 0; i < 4; ++i) reports.turn(clock.steady_now());
@@ -45,7 +45,7 @@ struct KeepingWorker {
 
   ManualClock& clock;
   outbox::Outbox on_disk;
-  OutboxLane lane;
+  InlineOutboxWriter writer;
   ReportOutbox reports;
   std::vector<ReportOutbox::Left> left;
 };
@@ -58,7 +58,7 @@ struct ReportOutboxBundle {
   ManualClock clock;
 };
 
-TEST(ReportOutbox, TheNextWorkerFindsResultsAndOutputWithTheSessionThatRanThem) {
+TEST(ReportOutbox, NextWorkerFindsResultsAndOutputWithTheirSession) {
   ReportOutboxBundle b;
   const std::string large(100'000, 'x');
   {
@@ -78,7 +78,7 @@ TEST(ReportOutbox, TheNextWorkerFindsResultsAndOutputWithTheSessionThatRanThem) 
   EXPECT_EQ(next->left[1].session, SessionId{7});
 }
 
-TEST(ReportOutbox, WhatItKeepsItselfIsNotLeftBehind) {
+TEST(ReportOutbox, DoesNotAdoptItsOwnReports) {
   ReportOutboxBundle b;
   auto worker = b.open();
   worker->keep(1);
@@ -88,7 +88,7 @@ TEST(ReportOutbox, WhatItKeepsItselfIsNotLeftBehind) {
   EXPECT_THAT(worker->left_jobs(), IsEmpty());
 }
 
-TEST(ReportOutbox, ForgetsWhatWasConfirmedBeforeItWasWrittenWhileAndAfter) {
+TEST(ReportOutbox, ForgetsReportsConfirmedBeforeDuringOrAfterWriting) {
   ReportOutboxBundle b;
   auto worker = b.open();
   worker->turn();  // It has looked for what was left.
@@ -110,7 +110,7 @@ TEST(ReportOutbox, ForgetsWhatWasConfirmedBeforeItWasWrittenWhileAndAfter) {
   EXPECT_EQ(worker->on_disk.entries(), 0);
 }
 
-TEST(ReportOutbox, ReadsWhatWasLeftPageByPageAsItIsConfirmed) {
+TEST(ReportOutbox, ReadsLeftReportsPageByPageAsTheyAreConfirmed) {
   ReportOutboxBundle b;
   {
     auto worker = b.open();
@@ -131,7 +131,7 @@ TEST(ReportOutbox, ReadsWhatWasLeftPageByPageAsItIsConfirmed) {
   EXPECT_EQ(next->on_disk.entries(), 0);
 }
 
-TEST(ReportOutbox, FindsWhatAnotherWorkerLeftThatDiedMeanwhile) {
+TEST(ReportOutbox, AdoptsReportsOfAWorkerThatDiedMeanwhile) {
   ReportOutboxBundle b;
   auto dies = b.open();
   dies->keep(1);
@@ -144,7 +144,7 @@ TEST(ReportOutbox, FindsWhatAnotherWorkerLeftThatDiedMeanwhile) {
   EXPECT_THAT(lives->left_jobs(), ElementsAre(1));
 }
 
-TEST(ReportOutbox, WhatCannotBeReadIsSetAsideAndTheRestIsFound) {
+TEST(ReportOutbox, SetsUnreadableReportsAsideAndFindsTheRest) {
   ReportOutboxBundle b;
   {
     auto worker = b.open();
@@ -159,7 +159,7 @@ TEST(ReportOutbox, WhatCannotBeReadIsSetAsideAndTheRestIsFound) {
   EXPECT_EQ(next->on_disk.entries(), 1);
 }
 
-TEST(ReportOutbox, FailsWhileTheDiskTakesNothingAndGoesOnWhenItDoes) {
+TEST(ReportOutbox, RecoversWhenTheDiskAcceptsWritesAgain) {
   ReportOutboxBundle b;
   auto worker = b.open(1);
   worker->turn();
@@ -181,7 +181,7 @@ TEST(ReportOutbox, FailsWhileTheDiskTakesNothingAndGoesOnWhenItDoes) {
   EXPECT_EQ(worker->on_disk.entries(), 0);
 }
 
-TEST(ReportOutbox, IsWellAgainWhenWhatCouldNotBeWrittenIsConfirmed) {
+TEST(ReportOutbox, RecoversWhenTheUnwrittenReportIsConfirmed) {
   ReportOutboxBundle b;
   auto worker = b.open(0);
   worker->turn();

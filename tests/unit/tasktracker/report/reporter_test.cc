@@ -49,7 +49,7 @@ TEST(Reporter, SendsResultsInOrderInBatches) {
   EXPECT_THAT(b.next(), IsEmpty());
 }
 
-TEST(Reporter, SendsAgainWhatWasNotConfirmedForASecond) {
+TEST(Reporter, ResendsResultsUnconfirmedForASecond) {
   ReporterBundle b;
   b.add(1);
   b.add(2);
@@ -62,7 +62,7 @@ TEST(Reporter, SendsAgainWhatWasNotConfirmedForASecond) {
   EXPECT_THAT(b.next(), ElementsAre(2));
 }
 
-TEST(Reporter, HasFewMessagesUnderWayAndTheNextCarriesWhatCameMeanwhile) {
+TEST(Reporter, LimitsMessagesInFlightAndBatchesLaterResults) {
   ReporterBundle b({.results_max = 100, .messages_max = 3});
   for (std::int64_t job = 1; job <= 3; ++job) {
     b.add(job);
@@ -94,7 +94,7 @@ TEST(Reporter, HasFewMessagesUnderWayAndTheNextCarriesWhatCameMeanwhile) {
   EXPECT_THAT(b.next(), ElementsAre(1, 3, 7, 8, 9, 10));
 }
 
-TEST(Reporter, ForgetsWhatWasConfirmed) {
+TEST(Reporter, ForgetsConfirmedResults) {
   ReporterBundle b;
   b.add(1);
   (void)b.next();
@@ -105,7 +105,7 @@ TEST(Reporter, ForgetsWhatWasConfirmed) {
   EXPECT_EQ(b.reporter.next_time(), std::nullopt);
 }
 
-TEST(Reporter, SendsEverythingAgainFirstOnANewConnection) {
+TEST(Reporter, ResendsEverythingFirstOnANewConnection) {
   ReporterBundle b;
   b.add(1);
   b.add(2);
@@ -128,7 +128,7 @@ TEST(Reporter, HoldsAResultBackUntilItsOutputWasTaken) {
   EXPECT_THAT(b.next(), ElementsAre(1));
 }
 
-TEST(Reporter, DoesNotHoldAResultBackForeverWhenNobodyTakesOutput) {
+TEST(Reporter, ReleasesAResultWhenItsOutputIsNotTaken) {
   ReporterBundle b;
   b.write(1);
   b.add(1);
@@ -137,7 +137,7 @@ TEST(Reporter, DoesNotHoldAResultBackForeverWhenNobodyTakesOutput) {
   EXPECT_THAT(b.next(), ElementsAre(1));
 }
 
-TEST(Reporter, CutsMessagesToSizeBetweenCharacters) {
+TEST(Reporter, TruncatesMessagesAtACharacterBoundary) {
   ReporterBundle b;
   std::string message(4095, 'a');
   b.add(1, message + "\xC3\xA9 and more");
@@ -150,7 +150,7 @@ TEST(CleanText, KeepsUtf8OfAllLengths) {
   EXPECT_EQ(clean_text(text, 100), text);
 }
 
-TEST(CleanText, ReplacesBytesThatAreNoUtf8) {
+TEST(CleanText, ReplacesInvalidUtf8) {
   EXPECT_EQ(clean_text("a\xFF\xC0\x80z", 100), "a???z");
   EXPECT_EQ(clean_text("\xED\xA0\x80", 100), "???") << "a surrogate";
   EXPECT_EQ(clean_text("\xF0\x9F\x94", 100), "???") << "cut in the middle";
@@ -161,7 +161,7 @@ TEST(CleanText, ReplacesControlCharacters) {
 }
 
 // What an earlier session ran is reported for that session, in a message of its own.
-TEST(Reporter, ReportsForOneSessionInAMessage) {
+TEST(Reporter, SendsResultsOfEachSessionInSeparateMessages) {
   ReporterBundle b({.results_max = 10});
   b.add(1);
   b.reporter.add({.id = id(2)}, b.clock.steady_now(), SessionId{66}, {0, 5});
@@ -179,7 +179,7 @@ TEST(Reporter, ReportsForOneSessionInAMessage) {
   EXPECT_THAT(b.reporter.take_settled(), ElementsAre(outbox::EntryId{0, 5}));
 }
 
-TEST(Reporter, StallsWhenNothingIsConfirmedForASecondAndKeepsEachResultOnce) {
+TEST(Reporter, IsStalledAfterASecondAndKeepsEachResultOnce) {
   ReporterBundle b;
   b.add(1);
   EXPECT_FALSE(b.reporter.is_stalled(b.clock.steady_now()));
@@ -202,7 +202,7 @@ TEST(Reporter, StallsWhenNothingIsConfirmedForASecondAndKeepsEachResultOnce) {
 }
 
 // One result that the tracker never takes: the others of its message are taken, and it ends.
-TEST(Reporter, OneResultThatIsRefusedForGoodHoldsNobodyUp) {
+TEST(Reporter, OneRejectedResultDoesNotBlockTheOthers) {
   ReporterBundle b({.results_max = 10});
   for (std::int64_t job = 1; job <= 3; ++job) b.add(job);
   EXPECT_THAT(b.next(), ElementsAre(1, 2, 3));

@@ -23,7 +23,7 @@ class Queue final : public Runs {
     last_begin_before = begin_before;
   }
   void close() override {}
-  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime>) override {
+  std::vector<wire::AttemptId> reclaim(std::optional<SteadyTime>) override {
     return std::exchange(queue, {});
   }
   Stopped stop(wire::AttemptId id, StopReason, const std::string&) override {
@@ -55,7 +55,7 @@ struct DeferredRunsBundle {
   DeferredRuns runs{queue, clock};
 };
 
-TEST(DeferredRuns, AJobBeginsWhenItsTimeHasCome) {
+TEST(DeferredRuns, StartEachJobAtItsTime) {
   DeferredRunsBundle b;
   b.add(1, milliseconds{200});
   b.add(2, Duration{});
@@ -70,7 +70,7 @@ TEST(DeferredRuns, AJobBeginsWhenItsTimeHasCome) {
   EXPECT_EQ(b.queue.last_begin_before, b.start + seconds{3}) << "the lease is that of its hand-out";
 }
 
-TEST(DeferredRuns, WhatComesFirstIsWaitedFor) {
+TEST(DeferredRuns, WakeAtTheEarlierOfDeferredAndQueuedWork) {
   DeferredRunsBundle b;
   b.add(1, milliseconds{200});
   b.queue.next = b.start + milliseconds{50};
@@ -79,7 +79,7 @@ TEST(DeferredRuns, WhatComesFirstIsWaitedFor) {
   EXPECT_EQ(b.at(Duration{}), b.start + milliseconds{200});
 }
 
-TEST(DeferredRuns, WhatWaitsForItsTimeIsNamedStoppedAndTakenBack) {
+TEST(DeferredRuns, AreListedStoppedAndTakenBack) {
   DeferredRunsBundle b;
   b.add(1, milliseconds{200});
   b.add(2, Duration{});
@@ -88,8 +88,8 @@ TEST(DeferredRuns, WhatWaitsForItsTimeIsNamedStoppedAndTakenBack) {
   EXPECT_TRUE(b.runs.stop(id(3), StopReason::kKilled, "").was_waiting);
   EXPECT_FALSE(b.runs.stop(id(3), StopReason::kKilled, "").was_waiting);
   EXPECT_TRUE(b.runs.stop(id(2), StopReason::kKilled, "").was_waiting);
-  EXPECT_THAT(b.runs.take_back(b.clock.steady_now()), IsEmpty()) << "it is not old";
-  EXPECT_THAT(b.runs.take_back(std::nullopt), ElementsAre(id(1)));
+  EXPECT_THAT(b.runs.reclaim(b.clock.steady_now()), IsEmpty()) << "it is not old";
+  EXPECT_THAT(b.runs.reclaim(std::nullopt), ElementsAre(id(1)));
   EXPECT_EQ(b.at(seconds{1}), std::nullopt);
   EXPECT_THAT(b.queue.queue, IsEmpty());
 }

@@ -66,19 +66,19 @@ TEST(HandlerRun, KeepsTheVerdictsOfTheHandler) {
   EXPECT_EQ(later.later, seconds{9});
 }
 
-TEST(HandlerRun, PutsALaterOffForAMomentAtLeast) {
+TEST(HandlerRun, DelaysALaterVerdictByAtLeast100Milliseconds) {
   HandlerRunBundle b;
   EXPECT_EQ(b.run([](JobContext&) { return RunReport::later(Duration{0}); }).later,
             milliseconds{100});
 }
 
-TEST(HandlerRun, PutsALaterOffForAHundredYearsAtMost) {
+TEST(HandlerRun, DelaysALaterVerdictByAtMostAHundredYears) {
   HandlerRunBundle b;
   EXPECT_EQ(b.run([](JobContext&) { return RunReport::later(Duration::max()); }).later,
             std::chrono::hours{100 * 365 * 24});
 }
 
-TEST(HandlerRun, KeepsLinesOfTheLogWithTheJob) {
+TEST(HandlerRun, KeepsLogLinesWithTheJob) {
   HandlerRunBundle b;
   (void)b.run([](JobContext& context) {
     context.log("first");
@@ -103,7 +103,7 @@ TEST(HandlerRun, TellsTheHandlerToStop) {
   });
 }
 
-TEST(HandlerRun, LeavesATokenOfAnEarlierRunAlone) {
+TEST(HandlerRun, StopDoesNotAffectTheTokenOfAnEarlierRun) {
   HandlerRunBundle b;
   const std::stop_token earlier = b.control.stop_token();
   b.control.begin({JobId{2}, 1}, 1000);

@@ -33,7 +33,7 @@ struct HttpRunBundle {
   RunEnd run() { return run_http(send, request, control); }
 };
 
-TEST(HttpRun, SucceedsWithAnyStatusFrom200To299AndKeepsTheBody) {
+TEST(HttpRun, SucceedsWithStatus200To299AndKeepsTheBody) {
   HttpRunBundle b;
   b.answer = HttpAnswer{.status = 204, .body = "done"};
   const RunEnd end = b.run();
@@ -54,7 +54,7 @@ TEST(HttpRun, FailsWithTheStatusAndTheStartOfTheBody) {
   EXPECT_LT(end.message.size(), 400U);
 }
 
-TEST(HttpRun, ComesAgainWhenTheServerSaysWhen) {
+TEST(HttpRun, HonorsRetryAfter) {
   HttpRunBundle b;
   b.answer = HttpAnswer{.status = 503, .headers = {{"retry-after", "17"}}};
   const RunEnd end = b.run();
@@ -62,19 +62,19 @@ TEST(HttpRun, ComesAgainWhenTheServerSaysWhen) {
   EXPECT_EQ(end.later, seconds{17});
 }
 
-TEST(HttpRun, DoesNotComeAgainLaterThanInADay) {
+TEST(HttpRun, LimitsRetryAfterToADay) {
   HttpRunBundle b;
   b.answer = HttpAnswer{.status = 429, .headers = {{"retry-after", "999999999999"}}};
   EXPECT_EQ(b.run().later, hours{24});
 }
 
-TEST(HttpRun, CountsBusyWithoutATimeAsAFailure) {
+TEST(HttpRun, FailsOnBusyWithoutAValidRetryAfter) {
   HttpRunBundle b;
   b.answer = HttpAnswer{.status = 503, .headers = {{"retry-after", "soon"}}};
   EXPECT_EQ(b.run().outcome, wire::RunOutcome::kException);
 }
 
-TEST(HttpRun, NamesTheAddressThatCouldNotBeReached) {
+TEST(HttpRun, NamesAnUnreachableAddress) {
   HttpRunBundle b;
   b.answer = Error{ErrorCode::kUnavailable, "connection refused"};
   const RunEnd end = b.run();
@@ -82,14 +82,14 @@ TEST(HttpRun, NamesTheAddressThatCouldNotBeReached) {
   EXPECT_EQ(end.message, "GET http://example.org/x: connection refused");
 }
 
-TEST(HttpRun, TimesOutWhenTheRunsTimeIsOver) {
+TEST(HttpRun, TimesOutAtTheTimeLimitOfTheRun) {
   HttpRunBundle b;
   b.request.timeout = seconds{1};
   b.answer = Error{ErrorCode::kTimeout, "no answer for 1s"};
   EXPECT_EQ(b.run().outcome, wire::RunOutcome::kTimedOut);
 }
 
-TEST(HttpRun, SendsThePayloadWhereTheRequestHasNoBody) {
+TEST(HttpRun, SendsThePayloadWhenTheRequestHasNoBody) {
   HttpRunBundle b;
   b.request.job.payload = "payload";
   (void)b.run();

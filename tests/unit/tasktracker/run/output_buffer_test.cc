@@ -26,7 +26,7 @@ struct OutputBufferBundle {
   }
 };
 
-TEST(OutputBuffer, GathersWhatIsWrittenInOneGo) {
+TEST(OutputBuffer, JoinsConsecutiveWritesIntoOneChunk) {
   OutputBufferBundle b;
   b.buffer.append(wire::Stream::kStdout, "one ");
   b.buffer.append(wire::Stream::kStdout, "two");
@@ -56,7 +56,7 @@ TEST(OutputBuffer, CutsLongTextsIntoChunks) {
   EXPECT_EQ(chunks[0].bytes + chunks[1].bytes + chunks[2].bytes, text);
 }
 
-TEST(OutputBuffer, SaysOnceWhereItWasCut) {
+TEST(OutputBuffer, MarksTruncationOnce) {
   OutputBufferBundle b(2048);
   b.buffer.append(wire::Stream::kStdout, std::string(2050, 'x'));
   b.buffer.append(wire::Stream::kStdout, "more");
@@ -67,13 +67,13 @@ TEST(OutputBuffer, SaysOnceWhereItWasCut) {
   EXPECT_THAT(chunks[1].bytes, HasSubstr("cut after 2 KiB"));
 }
 
-TEST(OutputBuffer, SaysNothingWhenTheOutputJustFits) {
+TEST(OutputBuffer, MarksNoTruncationWhenTheOutputJustFits) {
   OutputBufferBundle b(4);
   b.buffer.append(wire::Stream::kStdout, "1234");
   EXPECT_THAT(b.take(), SizeIs(1));
 }
 
-TEST(OutputBuffer, StartsAnewForTheNextRun) {
+TEST(OutputBuffer, ResetsForTheNextRun) {
   OutputBufferBundle b(1);
   b.buffer.append(wire::Stream::kStdout, "12");
   b.buffer.reset({JobId{2}, 1}, 10);

@@ -23,7 +23,7 @@ JobInfo job() {
           .params = {{"mail-to", "ann@example.org"}, {"Größe", "7"}, {"__LTS_Seq_Id", "9"}}};
 }
 
-TEST(RunEnvironment, TellsAboutTheJob) {
+TEST(RunEnvironment, DescribesTheJob) {
   EXPECT_THAT(
       run_environment(Environment{}, job()),
       IsSupersetOf({"CARILLON_TASK_ID=nightly", "CARILLON_JOB_ID=72110000000001",
@@ -32,12 +32,12 @@ TEST(RunEnvironment, TellsAboutTheJob) {
                     "CARILLON_PARAM_MAIL_TO=ann@example.org", "CARILLON_PARAM___LTS_SEQ_ID=9"}));
 }
 
-TEST(RunEnvironment, HandsOnTheWorkersOwnVariables) {
+TEST(RunEnvironment, InheritsTheWorkersVariables) {
   const Environment own({{"PATH", "/bin"}, {"HOME", "/home/ann"}});
   EXPECT_THAT(run_environment(own, job()), IsSupersetOf({"PATH=/bin", "HOME=/home/ann"}));
 }
 
-TEST(RunEnvironment, KeepsWhatSpeaksOfTheWorkerToItself) {
+TEST(RunEnvironment, HidesTheWorkersSecretsAndSettings) {
   const Environment own({{"NOTIFY_SOCKET", "/run/systemd/notify"},
                          {"CARILLON_XXL_TOKEN", "secret"},
                          {"CARILLON_CONFIG", "/etc/carillon/worker.toml"},
@@ -59,7 +59,7 @@ TEST(RunEnvironment, CutsAValueAtAZeroByte) {
   EXPECT_THAT(run_environment(Environment{}, info), Contains("CARILLON_PARAM_X=a"));
 }
 
-TEST(RunEnvironment, NamesTheJobTrackersAndKeysThatTheWorkerWasGiven) {
+TEST(RunEnvironment, PassesTheWorkersJobTrackersAndKeys) {
   const Environment own({{"CARILLON_TRACKER", "tcp://other:1"}, {"CARILLON_KEYS", "/other"}});
   EXPECT_THAT(run_environment(with_access(own, {"tcp://a:1", "tcp://b:2"}, "/keys"), job()),
               IsSupersetOf({"CARILLON_TRACKER=tcp://a:1,tcp://b:2", "CARILLON_KEYS=/keys"}));

@@ -80,7 +80,7 @@ struct RunPoolBundle {
   RunPool pool{{.threads = kThreads}, runner, clock, [this] { news_came.signal(); }};
 };
 
-TEST(RunPool, BeginsNothingOnAnyThreadOnceTheLeaseOfItsHandOutHasEnded) {
+TEST(RunPool, StartsNoRunOnceItsLeaseHasEnded) {
   RunPoolBundle b;
   b.add(kThreads + 40);
   b.wait_begun(kThreads);
@@ -92,7 +92,7 @@ TEST(RunPool, BeginsNothingOnAnyThreadOnceTheLeaseOfItsHandOutHasEnded) {
   EXPECT_THAT(ended, SizeIs(40));
 }
 
-TEST(RunPool, BeginsWhatWaitedForNearlyTheWholeLease) {
+TEST(RunPool, StartsARunThatWaitedNearlyAWholeLease) {
   RunPoolBundle b;
   b.add(kThreads + 40);
   b.wait_begun(kThreads);

@@ -108,7 +108,7 @@ class QueryPlansTest : public ::testing::Test {
   Definition definition_{};
 };
 
-TEST_F(QueryPlansTest, FindsATaskAJobAStateAndAGroupInTheIndexOfTheLog) {
+TEST_F(QueryPlansTest, HistoryFiltersUseTheLogIndexes) {
   for (int i = 1; i <= 8; ++i)
     commit(AddLog{{.id = 100 + i, .job_id = JobId{1}, .group = group_, .task_id = "nightly"}});
   commit(IndexLog{.rows = 4, .slice_rows = 4});
@@ -147,7 +147,7 @@ TEST_F(QueryPlansTest, OpensNoTableOfAGroupWithoutWaitingJobs) {
   EXPECT_THAT(plans(), AllOf(HasSubstr("lts_wjq_default"), Not(HasSubstr("lts_wjq_other"))));
 }
 
-TEST_F(QueryPlansTest, ReadsDueJobsAlongTheOrderOfHandOut) {
+TEST_F(QueryPlansTest, DueJobsAreReadInIndexOrder) {
   const auto along_the_order =
       AllOf(HasSubstr("lts_wjq_default.order (priority>?)"),
             HasSubstr("lts_wjq_default.order (priority=? AND trigger_time_us=? AND rowid>?)"),
@@ -165,13 +165,13 @@ TEST_F(QueryPlansTest, ReadsDueJobsAlongTheOrderOfHandOut) {
       along_the_order);
 }
 
-TEST_F(QueryPlansTest, ReadsDelayedJobsInTheOrderOfTheirTimes) {
+TEST_F(QueryPlansTest, DelayedJobsAreReadInTimeOrder) {
   EXPECT_THAT(plans_of(ReadDelayed{.through = at(9), .limit = 5}),
               AllOf(HasSubstr("lts_delayed_job_queue.time (suspended=? AND trigger_time_us<?)"),
                     Not(HasSubstr("TEMP B-TREE"))));
 }
 
-TEST_F(QueryPlansTest, StartsWithoutAWalkOverTheWaitingJobs) {
+TEST_F(QueryPlansTest, StartupScansNoWaitingJobs) {
   EXPECT_THAT(
       plans_of(ReadStart{}),
       AllOf(HasSubstr("lts_wjq_default.definition (definition_id>?)"),
@@ -179,7 +179,7 @@ TEST_F(QueryPlansTest, StartsWithoutAWalkOverTheWaitingJobs) {
             Not(HasSubstr("SCAN lts_wjq_default")), Not(HasSubstr("SCAN lts_delayed_job_queue"))));
 }
 
-TEST_F(QueryPlansTest, ReadsTheUntriedRunsOfADefinitionInTheOrderOfTheirIds) {
+TEST_F(QueryPlansTest, UntriedRunsOfADefinitionAreReadInIdOrder) {
   EXPECT_THAT(
       plans_of(ReadOccurrences{
           .definition = definition_.id, .group = group_, .limit = 5, .untried_before = JobId{9}}),
@@ -189,7 +189,7 @@ TEST_F(QueryPlansTest, ReadsTheUntriedRunsOfADefinitionInTheOrderOfTheirIds) {
           Not(HasSubstr("TEMP B-TREE"))));
 }
 
-TEST_F(QueryPlansTest, ListsAPageOfDefinitionsAlongTheirIds) {
+TEST_F(QueryPlansTest, DefinitionPagesAreReadInIdOrder) {
   const auto by_id =
       AllOf(HasSubstr("SEARCH lts_cron_job_queue USING INTEGER PRIMARY KEY (rowid>?)"),
             HasSubstr("SEARCH lts_repeat_job_queue USING INTEGER PRIMARY KEY (rowid>?)"),
@@ -200,7 +200,7 @@ TEST_F(QueryPlansTest, ListsAPageOfDefinitionsAlongTheirIds) {
   EXPECT_THAT(plans_of(ListDefinitions{.groups = {group_}, .limit = 4}), by_id);
 }
 
-TEST_F(QueryPlansTest, ListsTheDefinitionsOfATaskByItsKey) {
+TEST_F(QueryPlansTest, DefinitionsOfATaskAreFoundByKey) {
   EXPECT_THAT(plans_of(ListDefinitions{.task_id = "nightly", .limit = 4}),
               AllOf(HasSubstr("SEARCH lts_task_id USING PRIMARY KEY (group_id=? AND task_id=?)"),
                     HasSubstr("SEARCH lts_cron_job_queue USING INTEGER PRIMARY KEY (rowid=?)"),
@@ -209,7 +209,7 @@ TEST_F(QueryPlansTest, ListsTheDefinitionsOfATaskByItsKey) {
                     Not(HasSubstr("SCAN lts_repeat_job_queue"))));
 }
 
-TEST_F(QueryPlansTest, FindsTheWaitingRunsOfADefinitionByIt) {
+TEST_F(QueryPlansTest, WaitingRunsOfADefinitionAreFoundByIndex) {
   EXPECT_THAT(
       commit(ChangeDefinition{.id = definition_.id,
                               .expected_version = definition_.version,

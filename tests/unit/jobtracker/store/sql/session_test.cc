@@ -50,17 +50,17 @@ struct SharedStore {
     return found->first;
   }
   // As whoever has watched them has seen them last.
-  std::vector<SessionBeat> silent() {
-    auto beats = read_beats(*db, named(SessionId{})).value();
-    std::erase_if(beats, [this](const SessionBeat& beat) {
-      const auto found = living.find(beat.session);
+  std::vector<SessionHeartbeat> silent() {
+    auto heartbeats = read_heartbeats(*db, named(SessionId{})).value();
+    std::erase_if(heartbeats, [this](const SessionHeartbeat& heartbeat) {
+      const auto found = living.find(heartbeat.session);
       return found == living.end() || !found->second.is_silent;
     });
-    return beats;
+    return heartbeats;
   }
   std::set<SessionId> silent_ones() {
     std::set<SessionId> all;
-    for (const SessionBeat& beat : silent()) all.insert(beat.session);
+    for (const SessionHeartbeat& heartbeat : silent()) all.insert(heartbeat.session);
     return all;
   }
 
@@ -142,8 +142,8 @@ struct SharedStore {
   void raise(SessionId id) {
     Session& session = living.at(id);
     session.yields = pick(2) == 0;
-    EXPECT_TRUE(raise_beat(*db, id, session.yields).value());
-    EXPECT_TRUE(memory.raise_beat(id, session.yields));
+    EXPECT_TRUE(raise_heartbeat(*db, id, session.yields).value());
+    EXPECT_TRUE(memory.raise_heartbeat(id, session.yields));
   }
 
   void check() {
@@ -157,7 +157,7 @@ struct SharedStore {
     }
     const auto other = memory.look(GroupId{});
     EXPECT_EQ(other.owners, view.owners);
-    EXPECT_EQ(other.beats, view.beats);
+    EXPECT_EQ(other.heartbeats, view.heartbeats);
     ASSERT_EQ(view.trackers.size(), living.size());
     ASSERT_EQ(other.trackers.size(), living.size());
     for (std::size_t i = 0; i < view.trackers.size(); ++i) {
@@ -179,7 +179,7 @@ struct SharedStore {
   std::map<std::int32_t, std::int64_t> epochs{};
 };
 
-TEST(Session, EachPartitionHasOneOwnerWhoeverComesGoesOrDies) {
+TEST(Session, EachPartitionAlwaysHasOneOwner) {
   SharedStore store;
   for (int step = 0; step < 300; ++step) {
     SCOPED_TRACE(step);
@@ -204,7 +204,7 @@ TEST(Session, EachPartitionHasOneOwnerWhoeverComesGoesOrDies) {
   EXPECT_GT(store.last_session, 50);
 }
 
-TEST(Session, OneThatMakesWayFencesNobodyWhoHasWrittenSinceHeWasWatched) {
+TEST(Session, HandoverFencesNoSessionThatWroteSinceItWasWatched) {
   SharedStore store;
   store.begin(SessionId{});
   store.begin(SessionId{});
@@ -221,25 +221,26 @@ TEST(Session, OneThatMakesWayFencesNobodyWhoHasWrittenSinceHeWasWatched) {
   store.check();
 }
 
-TEST(Session, OneThatWasFencedIsNotFollowed) {
+TEST(Session, FencedSessionCannotHandOverToASuccessor) {
   SharedStore store;
   store.begin(SessionId{});
   store.living.at(SessionId{1}).is_silent = true;
   store.begin(SessionId{});
-  const auto outrun = begin_session(*store.db, SharedStore::named(SessionId{9}), store.now,
-                                    {.silent = std::vector<SessionBeat>{}, .before = SessionId{1}});
+  const auto outrun =
+      begin_session(*store.db, SharedStore::named(SessionId{9}), store.now,
+                    {.silent = std::vector<SessionHeartbeat>{}, .before = SessionId{1}});
   ASSERT_FALSE(outrun.ok());
   EXPECT_EQ(outrun.error().code, ErrorCode::kDenied);
-  const auto in_memory =
-      store.memory.begin_session(SharedStore::named(SessionId{9}), store.now,
-                                 {.silent = std::vector<SessionBeat>{}, .before = SessionId{1}});
+  const auto in_memory = store.memory.begin_session(
+      SharedStore::named(SessionId{9}), store.now,
+      {.silent = std::vector<SessionHeartbeat>{}, .before = SessionId{1}});
   ASSERT_FALSE(in_memory.ok());
   EXPECT_EQ(in_memory.error().message, outrun.error().message);
   store.check();
 }
 
-// Who works has raised its beat by then.
-TEST(Session, OneThatStartsSaysForWhoseSilenceItWaitsFromTheSecondBeatOn) {
+// Who works has raised its heartbeat by then.
+TEST(Session, StartReportsAwaitedSilentSessionsFromTheSecondHeartbeat) {
   SharedStore store;
   store.begin(SessionId{});
   store.begin(SessionId{});
@@ -247,7 +248,7 @@ TEST(Session, OneThatStartsSaysForWhoseSilenceItWaitsFromTheSecondBeatOn) {
   const auto waited = [&] { return store.clock.steady_now() - began; };
   std::vector<SteadyTime::duration> said;
   const StandBy stand_by{.on_quiet =
-                             [&](const std::vector<SessionBeat>& quiet) {
+                             [&](const std::vector<SessionHeartbeat>& quiet) {
                                ASSERT_EQ(quiet.size(), 1U);
                                EXPECT_EQ(quiet.front().session, SessionId{2});
                                said.push_back(waited());
@@ -260,21 +261,21 @@ TEST(Session, OneThatStartsSaysForWhoseSilenceItWaitsFromTheSecondBeatOn) {
                              }};
   const auto silent =
       await_settled(*store.db, SharedStore::named(SessionId{9}), "shared", store.clock, false,
-                    stand_by, BeatWatch{std::chrono::seconds{5}});
+                    stand_by, HeartbeatWatch{std::chrono::seconds{5}});
   ASSERT_TRUE(silent.ok()) << silent.error().message;
   ASSERT_EQ(silent.value().size(), 2U) << "its lane and its beat";
   EXPECT_EQ(silent.value().front().session, SessionId{2});
   EXPECT_EQ(waited(), std::chrono::seconds{5});
   ASSERT_FALSE(said.empty());
-  EXPECT_EQ(said.front(), 2 * kBeat);
+  EXPECT_EQ(said.front(), 2 * kHeartbeat);
 }
 
-TEST(Session, OneThatIsBegunAgainGoesOnAsItBegan) {
+TEST(Session, RepeatedSessionStartGivesTheSameResult) {
   SharedStore store;
   store.begin(SessionId{});
   ASSERT_TRUE(store.proves(SessionId{1}));
   const StoreSession next = SharedStore::named(SessionId{9});
-  const SessionPlan plan{.silent = std::vector<SessionBeat>{},
+  const SessionPlan plan{.silent = std::vector<SessionHeartbeat>{},
                          .before = SessionId{1},
                          .wanted = store.some_partitions()};
   const auto begin = [&] {
@@ -348,7 +349,7 @@ class OddServer final : public sql::Connection {
   };
 };
 
-TEST(Session, KillsNoConnectionThatIsNotOfAJobTracker) {
+TEST(Session, KillsOnlyConnectionsOfJobTrackers) {
   OddServer server;
   EXPECT_TRUE(end_connections(server, {{.session = SessionId{7}}}).ok());
   EXPECT_THAT(server.scripts, ::testing::IsEmpty());

@@ -51,7 +51,7 @@ class SqliteStoreTest : public ::testing::Test {
   std::int64_t session_ = 0;
 };
 
-TEST_F(SqliteStoreTest, SaysOnceThatItIsNewAndWhereItIs) {
+TEST_F(SqliteStoreTest, ReportsItsLocationAndOnlyOnceThatItIsNew) {
   {
     const auto first = open();
     ASSERT_TRUE(first.ok()) << first.error().message;
@@ -63,7 +63,7 @@ TEST_F(SqliteStoreTest, SaysOnceThatItIsNewAndWhereItIs) {
   EXPECT_FALSE(second.value().newly_made);
 }
 
-TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
+TEST_F(SqliteStoreTest, RefusesAnOpenStoreAndNamesTheProcess) {
   const auto first = open();
   ASSERT_TRUE(first.ok());
 
@@ -74,7 +74,7 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
               HasSubstr(path_ + ".lock is held by process " + std::to_string(getpid())));
 }
 
-TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
+TEST_F(SqliteStoreTest, RefusesANewerSchemaWithoutChangingIt) {
   ASSERT_TRUE(open().ok());
   ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (21, 0)", {}).ok());
 
@@ -87,7 +87,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
 
-TEST_F(SqliteStoreTest, BringsAnOlderSchemaUpToDate) {
+TEST_F(SqliteStoreTest, MigratesAnOlderSchema) {
   const auto db = connect();
   ASSERT_TRUE(db->run_script(migrations(sql::Dialect::kSqlite)[0].script).ok());
   ASSERT_TRUE(db->run_script("INSERT INTO lts_schema VALUES (1, 0);\n"
@@ -107,7 +107,7 @@ TEST_F(SqliteStoreTest, BringsAnOlderSchemaUpToDate) {
   EXPECT_EQ(text(*db, "SELECT definition_id FROM lts_definition_high"), "12");
 }
 
-TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
+TEST_F(SqliteStoreTest, MigratesTheTablesOfGroups) {
   WaitingJob job{.id = JobId{1}, .attempt = 1, .failures = 1};
   {
     auto opened = open();
@@ -168,7 +168,7 @@ TEST_F(SqliteStoreTest, LeavesOtherTablesOfTheDatabaseAlone) {
   EXPECT_EQ(text(*connect(), "SELECT x FROM mine"), "1");
 }
 
-TEST_F(SqliteStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
+TEST_F(SqliteStoreTest, RefusesAnLtsDatabaseAndChangesNothing) {
   ASSERT_TRUE(connect()->run_script("CREATE TABLE lts_node_group_store (name);\n").ok());
 
   const auto error = refused(path_);
@@ -178,7 +178,7 @@ TEST_F(SqliteStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'lts%'"), "1");
 }
 
-TEST_F(SqliteStoreTest, MakesAllTablesOrNone) {
+TEST_F(SqliteStoreTest, CreatesAllTablesOrNone) {
   // A table of ours stands in the way of one in the middle of the script.
   ASSERT_TRUE(connect()->run_script("CREATE TABLE lts_job_log (x);\n").ok());
 
@@ -190,14 +190,14 @@ TEST_F(SqliteStoreTest, MakesAllTablesOrNone) {
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'lts%'"), "1");
 }
 
-TEST_F(SqliteStoreTest, RefusesAFileThatIsNoDatabase) {
+TEST_F(SqliteStoreTest, RefusesAFileThatIsNotADatabase) {
   std::ofstream{path_} << std::string(10'000, 'x');
   const auto error = refused(path_);
   EXPECT_EQ(error.code, ErrorCode::kCorrupt);
   EXPECT_THAT(error.message, HasSubstr(path_));
 }
 
-TEST_F(SqliteStoreTest, RefusesAFolderThatDoesNotExist) {
+TEST_F(SqliteStoreTest, RefusesAMissingFolder) {
   const auto error = refused(folder_.file("missing/carillon.db"));
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(error.message, HasSubstr("missing/carillon.db"));
@@ -205,7 +205,7 @@ TEST_F(SqliteStoreTest, RefusesAFolderThatDoesNotExist) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "missing"));
 }
 
-TEST_F(SqliteStoreTest, RefusesAFolderThatItMayNotWrite) {
+TEST_F(SqliteStoreTest, RefusesAnUnwritableFolder) {
   const auto locked = folder_.path() / "locked";
   std::filesystem::create_directory(locked);
   std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
@@ -221,7 +221,7 @@ TEST_F(SqliteStoreTest, RefusesAFolderThatItMayNotWrite) {
   EXPECT_TRUE(std::filesystem::is_empty(locked));
 }
 
-TEST_F(SqliteStoreTest, RollsBackABatchThatTheDiskHasNoRoomFor) {
+TEST_F(SqliteStoreTest, RollsBackABatchWhenTheDiskIsFull) {
   const auto connect_small = [this]() -> Result<std::unique_ptr<sql::Connection>> {
     std::unique_ptr<sql::Connection> db = CARILLON_TRY(sql::SqliteConnection::open(path_, {}));
     CARILLON_TRY(db->query("PRAGMA max_page_count = 100", {}, [](const sql::Row&) {}));
@@ -250,7 +250,7 @@ TEST_F(SqliteStoreTest, RollsBackABatchThatTheDiskHasNoRoomFor) {
   EXPECT_THAT(jobs.jobs, ::testing::ElementsAre(small));
 }
 
-TEST_F(SqliteStoreTest, MakesAGroupWhoseTableWasLeftByACrash) {
+TEST_F(SqliteStoreTest, CreatesAGroupWhoseTableWasLeftByACrash) {
   {
     auto opened = open();
     ASSERT_TRUE(opened.value().store->read(MakeGroup{"mail"}).ok());
@@ -266,7 +266,7 @@ TEST_F(SqliteStoreTest, MakesAGroupWhoseTableWasLeftByACrash) {
       store.commit({.number = 1, .operations = {AddJob{{.id = JobId{1}, .group = group.id}}}})));
 }
 
-TEST_F(SqliteStoreTest, ShowsSchedulesToThoseWhoReadTheTables) {
+TEST_F(SqliteStoreTest, ShowsReadableSchedulesInItsTables) {
   describe_ = [](std::string_view spec) {
     return ScheduleText{.schedule = "every " + std::string{spec}, .tz = "Asia/Shanghai"};
   };
@@ -289,7 +289,7 @@ TEST_F(SqliteStoreTest, ShowsSchedulesToThoseWhoReadTheTables) {
   EXPECT_EQ(shown(), "every hour, Asia/Shanghai");
 }
 
-TEST_F(SqliteStoreTest, CheckpointsBesideTheStore) {
+TEST_F(SqliteStoreTest, CheckpointsAlongsideTheStore) {
   auto opened = open();
   Store& store = *opened.value().store;
   const GroupId group = std::get<GroupAnswer>(store.read(MakeGroup{"default"}).value()).group.id;

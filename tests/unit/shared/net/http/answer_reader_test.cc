@@ -32,7 +32,7 @@ TEST(AnswerReader, ReadsABodyOfAGivenLength) {
   }
 }
 
-TEST(AnswerReader, ReadsChunks) {
+TEST(AnswerReader, ReadsAChunkedBody) {
   for (const bool is_slow : {false, true}) {
     SCOPED_TRACE(is_slow);
     AnswerReader reader(kBodyMax);
@@ -46,7 +46,7 @@ TEST(AnswerReader, ReadsChunks) {
   }
 }
 
-TEST(AnswerReader, CutsWhatIsTooLargeWhereItMay) {
+TEST(AnswerReader, TruncatesALargeBodyWhenAllowed) {
   const std::string body(50, 'x');
   for (const std::string& answer :
        {"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n" + body,
@@ -69,7 +69,7 @@ TEST(AnswerReader, CutsWhatIsTooLargeWhereItMay) {
   EXPECT_TRUE(reader.keeps_alive());
 }
 
-TEST(AnswerReader, ReadsToTheEndOfTheConnection) {
+TEST(AnswerReader, ReadsABodyThatEndsWithTheConnection) {
   AnswerReader reader(kBodyMax);
   ASSERT_TRUE(take_slowly(reader, "HTTP/1.0 404 Not Found\r\n\r\nno such page").ok());
   EXPECT_FALSE(reader.is_done());
@@ -80,7 +80,7 @@ TEST(AnswerReader, ReadsToTheEndOfTheConnection) {
   EXPECT_FALSE(reader.keeps_alive());
 }
 
-TEST(AnswerReader, TakesLinesWithoutCarriageReturnAndAStatusWithoutAReason) {
+TEST(AnswerReader, AcceptsBareNewlinesAndAStatusWithoutAReason) {
   for (const bool is_slow : {false, true}) {
     SCOPED_TRACE(is_slow);
     AnswerReader reader(kBodyMax);
@@ -94,7 +94,7 @@ TEST(AnswerReader, TakesLinesWithoutCarriageReturnAndAStatusWithoutAReason) {
   }
 }
 
-TEST(AnswerReader, PassesOverInterimAnswers) {
+TEST(AnswerReader, SkipsInterimResponses) {
   AnswerReader reader(kBodyMax);
   ASSERT_TRUE(reader
                   .take("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\nX: y\r\n\r\n"
@@ -104,7 +104,7 @@ TEST(AnswerReader, PassesOverInterimAnswers) {
   EXPECT_EQ(reader.status(), 204);
 }
 
-TEST(AnswerReader, KeepsNoConnectionOnWhichMoreCameThanWasAskedFor) {
+TEST(AnswerReader, DropsAConnectionWithUnexpectedExtraBytes) {
   for (const std::string_view rest : {"", "HTTP/1.1 200 OK\r\n"}) {
     SCOPED_TRACE(rest);
     AnswerReader reader(kBodyMax);
@@ -117,14 +117,14 @@ TEST(AnswerReader, KeepsNoConnectionOnWhichMoreCameThanWasAskedFor) {
   }
 }
 
-TEST(AnswerReader, KeepsNoConnectionThatTheServerWantsClosed) {
+TEST(AnswerReader, HonorsConnectionClose) {
   AnswerReader reader(kBodyMax);
   ASSERT_TRUE(
       reader.take("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").ok());
   EXPECT_FALSE(reader.keeps_alive());
 }
 
-TEST(AnswerReader, RefusesWhatIsTooLarge) {
+TEST(AnswerReader, RefusesAnOversizedHeadOrBody) {
   AnswerReader announced(kBodyMax);
   EXPECT_THAT(announced.take("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n").error().message,
               HasSubstr("larger than 100 bytes"));
@@ -147,7 +147,7 @@ TEST(AnswerReader, RefusesWhatIsTooLarge) {
               HasSubstr("header of the response is larger"));
 }
 
-TEST(AnswerReader, RefusesWhatIsNoHttp) {
+TEST(AnswerReader, RefusesBytesThatAreNotHttp) {
   for (const std::string_view bytes :
        {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"}) {
@@ -159,7 +159,7 @@ TEST(AnswerReader, RefusesWhatIsNoHttp) {
   }
 }
 
-TEST(AnswerReader, SaysWhereTheConnectionEnded) {
+TEST(AnswerReader, ReportsWhereTheConnectionEnded) {
   AnswerReader nothing(kBodyMax);
   EXPECT_FALSE(nothing.is_begun());
   EXPECT_THAT(nothing.end().error().message, HasSubstr("before the response"));

@@ -14,7 +14,7 @@ struct Case {
 
 class MysqlErrorTable : public ::testing::TestWithParam<Case> {};
 
-TEST_P(MysqlErrorTable, SaysWhatTheCallerShouldDo) {
+TEST_P(MysqlErrorTable, MapsErrorNumbersToErrorCodes) {
   const auto failure = mysql_failure(GetParam().number, GetParam().text);
   EXPECT_EQ(failure.code, GetParam().code);
   EXPECT_EQ(failure.connection_lost, GetParam().connection_lost);

@@ -20,26 +20,26 @@ TEST(MysqlUrl, ReadsAllParts) {
                                    .database = "carillon"}));
 }
 
-TEST(MysqlUrl, FillsInPortAndPassword) {
+TEST(MysqlUrl, DefaultsPortAndPassword) {
   const auto url = parse_mysql_url("mysql://ann@db/carillon").value();
   EXPECT_EQ(url.hosts.front().port, 3306);
   EXPECT_EQ(url.password, "");
 }
 
-TEST(MysqlUrl, DecodesPercentSigns) {
+TEST(MysqlUrl, DecodesPercentEncoding) {
   const auto url = parse_mysql_url("mysql://a%40b:p%3a%2F%25%20@db/my%2Fdata").value();
   EXPECT_EQ(url.user, "a@b");
   EXPECT_EQ(url.password, "p:/% ");
   EXPECT_EQ(url.database, "my/data");
 }
 
-TEST(MysqlUrl, TakesAPasswordWithAnAtSign) {
+TEST(MysqlUrl, AcceptsAPasswordWithAnAtSign) {
   const auto url = parse_mysql_url("mysql://ann:p@ss:word@db/carillon").value();
   EXPECT_EQ(url.password, "p@ss:word");
   EXPECT_EQ(url.hosts.front().name, "db");
 }
 
-TEST(MysqlUrl, TakesAddressesOfVersion6InBrackets) {
+TEST(MysqlUrl, AcceptsIpv6AddressesInBrackets) {
   const auto url = parse_mysql_url("mysql://ann@[::1]:3307/carillon").value();
   EXPECT_EQ(url.hosts.front().name, "::1");
   EXPECT_EQ(url.hosts.front().port, 3307);
@@ -68,7 +68,7 @@ struct Refusal {
 
 class MysqlUrlRefusal : public ::testing::TestWithParam<Refusal> {};
 
-TEST_P(MysqlUrlRefusal, NamesThePartThatIsWrong) {
+TEST_P(MysqlUrlRefusal, NamesTheInvalidPart) {
   const auto url = parse_mysql_url(GetParam().url);
   ASSERT_FALSE(url.ok());
   EXPECT_EQ(url.error().code, ErrorCode::kInvalidArgument);

@@ -69,20 +69,20 @@ TEST_F(SqliteConnectionTest, OpensADatabaseInMemory) {
   EXPECT_EQ(number(*connection.value(), "SELECT 1"), 1);
 }
 
-TEST_F(SqliteConnectionTest, NamesThePathWhoseFolderIsMissing) {
+TEST_F(SqliteConnectionTest, NamesThePathWhenItsFolderIsMissing) {
   const auto result = SqliteConnection::open(folder_.file("missing/test.db"), {});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(result.error().message, AllOf(HasSubstr("missing/test.db"), HasSubstr("folder")));
 }
 
-TEST_F(SqliteConnectionTest, MakesNoFileUnlessAllowed) {
+TEST_F(SqliteConnectionTest, CreatesNoFileUnlessAllowed) {
   EXPECT_EQ(open({.create = false}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(open({.read_only = true}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(SqliteConnectionTest, CallsAForeignFileCorruptAndLeavesItAlone) {
+TEST_F(SqliteConnectionTest, ReportsAForeignFileAsCorruptAndLeavesItUnchanged) {
   const std::string foreign(5000, 'z');
   std::ofstream{path_} << foreign;
   const auto result = open({});
@@ -93,7 +93,7 @@ TEST_F(SqliteConnectionTest, CallsAForeignFileCorruptAndLeavesItAlone) {
   EXPECT_EQ(std::filesystem::file_size(path_), foreign.size());
 }
 
-TEST_F(SqliteConnectionTest, CallsADamagedPageCorrupt) {
+TEST_F(SqliteConnectionTest, ReportsADamagedPageAsCorrupt) {
   {
     const auto connection = connect();
     make_table(*connection);
@@ -111,7 +111,7 @@ TEST_F(SqliteConnectionTest, CallsADamagedPageCorrupt) {
   EXPECT_THAT(status.error().message, HasSubstr("backup"));
 }
 
-TEST_F(SqliteConnectionTest, RefusesToWriteOnAConnectionForQueries) {
+TEST_F(SqliteConnectionTest, RefusesWritesOnAReadOnlyConnection) {
   const auto writer = connect();
   make_table(*writer);
   ASSERT_TRUE(fill(*writer, 0, 3).ok());
@@ -124,7 +124,7 @@ TEST_F(SqliteConnectionTest, RefusesToWriteOnAConnectionForQueries) {
   EXPECT_EQ(number(*reader, "SELECT COUNT(*) FROM t"), 3);
 }
 
-TEST_F(SqliteConnectionTest, ShowsAReaderOneMomentThroughoutItsTransaction) {
+TEST_F(SqliteConnectionTest, GivesAReaderASnapshotForItsTransaction) {
   const auto writer = connect();
   make_table(*writer);
   ASSERT_TRUE(fill(*writer, 0, 3).ok());
@@ -137,7 +137,7 @@ TEST_F(SqliteConnectionTest, ShowsAReaderOneMomentThroughoutItsTransaction) {
   EXPECT_EQ(number(*reader, "SELECT COUNT(*) FROM t"), 6);
 }
 
-TEST_F(SqliteConnectionTest, MeetsAnotherWriterAtBegin) {
+TEST_F(SqliteConnectionTest, BeginFailsWhileAnotherWriterIsActive) {
   const auto first = connect();
   const auto second = connect({.busy_timeout = std::chrono::milliseconds{1}});
   ASSERT_TRUE(first->begin().ok());
@@ -148,7 +148,7 @@ TEST_F(SqliteConnectionTest, MeetsAnotherWriterAtBegin) {
   EXPECT_TRUE(second->begin().ok());
 }
 
-TEST_F(SqliteConnectionTest, IsUnavailableWhileAnotherHoldsTheFileExclusively) {
+TEST_F(SqliteConnectionTest, OpenFailsWhileAnotherConnectionHoldsTheFileExclusively) {
   const auto holder = connect();
   ASSERT_TRUE(holder->query("PRAGMA locking_mode = EXCLUSIVE", {}, [](const Row&) {}).ok());
   make_table(*holder);
@@ -158,13 +158,13 @@ TEST_F(SqliteConnectionTest, IsUnavailableWhileAnotherHoldsTheFileExclusively) {
   EXPECT_EQ(result.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(SqliteConnectionTest, TakesNoTextInDoubleQuotes) {
+TEST_F(SqliteConnectionTest, RefusesStringsInDoubleQuotes) {
   const auto connection = connect();
   EXPECT_EQ(connection->query("SELECT \"text\"", {}, [](const Row&) {}).error().code,
             ErrorCode::kInvalidArgument);
 }
 
-TEST_F(SqliteConnectionTest, MeetsTheLimitOfItsPagesAndGoesOn) {
+TEST_F(SqliteConnectionTest, ReportsThePageLimitAndContinues) {
   const auto connection = connect();
   make_table(*connection);
   ASSERT_TRUE(fill(*connection, 0, 10).ok());
@@ -197,7 +197,7 @@ class FileSizeLimit {
   void (*handler_)(int);
 };
 
-TEST_F(SqliteConnectionTest, CommitsNothingWhenTheDiskIsFullAndGoesOn) {
+TEST_F(SqliteConnectionTest, RollsBackOnAFullDiskAndContinues) {
   const auto connection = connect();
   make_table(*connection);
   ASSERT_TRUE(fill(*connection, 0, 10).ok());
@@ -213,7 +213,7 @@ TEST_F(SqliteConnectionTest, CommitsNothingWhenTheDiskIsFullAndGoesOn) {
   EXPECT_EQ(number(*connect(), "SELECT COUNT(*) FROM t"), 2010);
 }
 
-TEST_F(SqliteConnectionTest, CheckpointsOnAConnectionOfItsOwn) {
+TEST_F(SqliteConnectionTest, CheckpointsFromASeparateConnection) {
   const auto writer = connect({.checkpoint_pages = 0});
   const auto keeper = connect();
   make_table(*writer);
@@ -231,7 +231,7 @@ TEST_F(SqliteConnectionTest, CheckpointsOnAConnectionOfItsOwn) {
   EXPECT_EQ(number(*writer, "SELECT COUNT(*) FROM t"), 20'100);
 }
 
-TEST_F(SqliteConnectionTest, LeavesPagesThatAReaderStillNeeds) {
+TEST_F(SqliteConnectionTest, CheckpointKeepsPagesThatAReaderNeeds) {
   const auto writer = connect({.checkpoint_pages = 0});
   make_table(*writer);
   const auto reader = connect({.read_only = true});
@@ -245,7 +245,7 @@ TEST_F(SqliteConnectionTest, LeavesPagesThatAReaderStillNeeds) {
   EXPECT_TRUE(keeper->checkpoint(CheckpointKind::kRestart).value().busy);
 }
 
-TEST_F(SqliteConnectionTest, LeavesOpenTransactionsBehindWithoutAnyTrace) {
+TEST_F(SqliteConnectionTest, ClosingRollsBackAnOpenTransaction) {
   {
     const auto connection = connect();
     make_table(*connection);
@@ -257,7 +257,7 @@ TEST_F(SqliteConnectionTest, LeavesOpenTransactionsBehindWithoutAnyTrace) {
 
 using SqliteConnectionDeathTest = SqliteConnectionTest;
 
-TEST_F(SqliteConnectionDeathTest, StopsAtACommitWithoutATransaction) {
+TEST_F(SqliteConnectionDeathTest, CommitWithoutATransactionAborts) {
   const auto connection = connect();
   EXPECT_DEATH((void)connection->commit(), "commit\\(\\) follows begin\\(\\)");
 }

@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // As the official 3.4.2 admin sends it.
-TEST(ReadRun, TakesAnAdminsRun) {
+TEST(ReadRun, AcceptsARunFromAnAdmin) {
   const auto call =
       read_run(R"({"jobId":801,"executorHandler":"sleep","executorParams":"1500",)"
                R"("executorBlockStrategy":"COVER_EARLY","executorTimeout":7,"logId":5664,)"
@@ -29,14 +29,14 @@ TEST(ReadRun, TakesAnAdminsRun) {
                                    .shard_total = 5}));
 }
 
-TEST(ReadRun, TakesAbsentAndNullForTheSame) {
+TEST(ReadRun, TreatsNullAndMissingFieldsAlike) {
   const auto call = read_run(
       R"({"jobId":1,"logId":2,"executorParams":null,"executorBlockStrategy":null,"glueType":null})");
   ASSERT_TRUE(call.ok()) << call.error().message;
   EXPECT_EQ(call.value(), (RunCall{.job_id = 1, .log_id = 2}));
 }
 
-TEST(ReadRun, TakesNumbersAsTextAndUnknownFieldsAndStrategies) {
+TEST(ReadRun, AcceptsNumbersAsTextAndUnknownFieldsAndStrategies) {
   const auto call = read_run(
       R"({"jobId":"17","logId":8812.0,"executorParams":12,"executorBlockStrategy":"OTHER","x":[1]})");
   ASSERT_TRUE(call.ok()) << call.error().message;
@@ -50,7 +50,7 @@ struct Refused {
 
 class ReadRunRefusal : public ::testing::TestWithParam<Refused> {};
 
-TEST_P(ReadRunRefusal, NamesWhatIsWrong) {
+TEST_P(ReadRunRefusal, NamesTheReason) {
   const auto call = read_run(GetParam().body);
   ASSERT_FALSE(call.ok());
   EXPECT_THAT(call.error().message, HasSubstr(GetParam().why));
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{R"({"jobId":1,"logId":2,"executorParams":{}})",
                               "executorParams is not a string"}));
 
-TEST(ReadLog, TakesTheTimeUnderEitherName) {
+TEST(ReadLog, AcceptsBothNamesOfTheTimeField) {
   const LogCall expected{.log_id = 5664, .log_time_ms = 1795242000000, .from_line = 3};
   const auto old_name = read_log(R"({"logDateTim":1795242000000,"logId":5664,"fromLineNum":3})");
   const auto new_name = read_log(R"({"logDateTime":1795242000000,"logId":5664,"fromLineNum":3})");
@@ -75,7 +75,7 @@ TEST(ReadLog, TakesTheTimeUnderEitherName) {
   EXPECT_EQ(new_name.value(), expected);
 }
 
-TEST(ReadResults, TakesEveryDialect) {
+TEST(ReadResults, AcceptsEveryDialect) {
   const auto a = read_results(
       R"([{"logId":8812,"logDateTim":1719999000000,"executeResult":{"code":200,"msg":null}}])");
   const auto b = read_results(
@@ -99,7 +99,7 @@ TEST(ReadResults, TakesEveryDialect) {
 }
 
 // What is lost with a request may be lost for good.
-TEST(ReadResults, TakesTheOthersWhereSomeMakeNoSense) {
+TEST(ReadResults, KeepsValidResultsWhenOthersAreInvalid) {
   const auto list = read_results(
       R"([{"logId":1},7,{"handleCode":200},{"logId":2,"handleCode":200},{"logId":{}},null])");
   ASSERT_TRUE(list.ok()) << list.error().message;
@@ -108,7 +108,7 @@ TEST(ReadResults, TakesTheOthersWhereSomeMakeNoSense) {
   EXPECT_EQ(list.value().why, "handleCode is missing");
 }
 
-TEST(ReadResults, TakesAnyTimeAndAnyMessage) {
+TEST(ReadResults, AcceptsAnyTypeOfTimeAndMessage) {
   const auto list = read_results(
       R"([{"logId":1,"logDateTim":"2026-01-01 00:00:00","handleCode":200,"handleMsg":{"rows": 14}},)"
       R"({"logId":2,"logDateTime":{},"handleCode":200,"handleMsg":["a", null]},)"
@@ -124,7 +124,7 @@ TEST(ReadResults, TakesAnyTimeAndAnyMessage) {
                           RunResult{.log_id = 5, .message = R"({"a":true})"}));
 }
 
-TEST(ReadResults, ReplacesWhatIsNoCharacter) {
+TEST(ReadResults, ReplacesInvalidCharacters) {
   struct Case {
     const char* message;
     const char* expected;
@@ -143,7 +143,7 @@ TEST(ReadResults, ReplacesWhatIsNoCharacter) {
   }
 }
 
-TEST(ReadResults, ANumberBeyondAllBoundsCostsOnlyItsOwnResult) {
+TEST(ReadResults, RefusesOnlyTheResultWithAnOutOfRangeNumber) {
   for (const char* number : {"123456789012345678901234567890", "-99999999999999999999", "1e999",
                              "18446744073709551616", "9223372036854775808"}) {
     SCOPED_TRACE(number);
@@ -159,7 +159,7 @@ TEST(ReadResults, ANumberBeyondAllBoundsCostsOnlyItsOwnResult) {
   }
 }
 
-TEST(ReadResults, TakesAMessageWithRawControlCharacters) {
+TEST(ReadResults, AcceptsAMessageWithRawControlCharacters) {
   const auto list = read_results(
       "[\n\t{\"logId\":1,\"handleCode\":200,\"handleMsg\":\"a\nb\t\\\"\x1b[0m "
       "12345678901234567890\"},"
@@ -170,7 +170,7 @@ TEST(ReadResults, TakesAMessageWithRawControlCharacters) {
                           RunResult{.log_id = 2, .message = "C:\\"}));
 }
 
-TEST(ReadResults, TakesAByteOrderMarkAndOneResultAlone) {
+TEST(ReadResults, AcceptsAByteOrderMarkAndASingleResult) {
   const auto marked = read_results("\xef\xbb\xbf[{\"logId\":1,\"handleCode\":500}]");
   ASSERT_TRUE(marked.ok()) << marked.error().message;
   EXPECT_THAT(marked.value().results, ElementsAre(RunResult{.log_id = 1, .code = 500}));
@@ -183,14 +183,14 @@ TEST(ReadResults, TakesAByteOrderMarkAndOneResultAlone) {
   EXPECT_EQ(half.value().why, "handleCode is missing");
 }
 
-TEST(ReadResults, RefusesWhatIsNoListOfResults) {
+TEST(ReadResults, RefusesInputThatIsNotAResultList) {
   EXPECT_EQ(read_results("{}").error().message, "callbackList is missing");
   EXPECT_EQ(read_results("7").error().message, "the results are not a JSON array");
   EXPECT_THAT(read_results("[{]").error().message, HasSubstr("is not JSON"));
   EXPECT_THAT(read_results(std::string(100'000, '[')).error().message, HasSubstr("is not JSON"));
 }
 
-TEST(ReadManagedJob, TakesWhatIsGiven) {
+TEST(ReadManagedJob, ReadsEveryGivenField) {
   const auto job = read_managed_job(
       R"({"id":12,"jobGroup":3,"name":"Import","author":"ann","alarmEmail":"a@b",)"
       R"("scheduleType":"CRON","scheduleConf":"0 0 2 * * ?","misfireStrategy":"DO_NOTHING",)"
@@ -218,7 +218,7 @@ TEST(ReadManagedJob, TakesWhatIsGiven) {
 }
 
 // Each is a success of an executor or admin that somebody runs.
-TEST(ReadReply, TakesEverySuccess) {
+TEST(ReadReply, AcceptsEveryFormOfSuccess) {
   for (const char* body :
        {R"({"code":200,"msg":null,"content":null})", R"({"code":200,"msg":""})", R"({"code":200})",
         R"({"code":200,"data":null,"msg":"Success","success":true})",
@@ -237,7 +237,7 @@ TEST(ReadReply, KeepsTheMessageOfAFailure) {
 }
 
 // As of an executor whose machine writes in another encoding.
-TEST(ReadReply, KeepsTheCodeOfAFailureWhoseMessageIsNoText) {
+TEST(ReadReply, KeepsTheCodeOfAFailureWithAnUnreadableMessage) {
   const auto message = [](const char* written) {
     const auto reply = read_reply(std::string{R"({"code":500,"msg":)"} + written + "}");
     EXPECT_TRUE(reply.ok() && reply.value().code == 500) << written;
@@ -251,7 +251,7 @@ TEST(ReadReply, KeepsTheCodeOfAFailureWhoseMessageIsNoText) {
   EXPECT_EQ(message("12345678901234567890123"), "12345678901234567890123");
 }
 
-TEST(ReadReply, QuotesCharactersOnly) {
+TEST(ReadReply, QuotesOnlyWholeCharacters) {
   EXPECT_EQ(read_reply("<\xc8>").error().message, "the answer is not JSON: '<\uFFFD>'");
   const std::string cut = std::string(199, 'x') + "\u00E9" + "yy";
   EXPECT_EQ(read_reply(cut).error().message,
@@ -259,13 +259,13 @@ TEST(ReadReply, QuotesCharactersOnly) {
 }
 
 // The Go client refuses a run with an array; a proxy answers in HTML.
-TEST(ReadReply, RefusesWhatHasNoCodeAndQuotesIt) {
+TEST(ReadReply, RefusesAndQuotesRepliesWithoutACode) {
   EXPECT_EQ(read_reply("[]").error().message, "the answer has no code: '[]'");
   EXPECT_EQ(read_reply("{}").error().message, "the answer has no code: '{}'");
   EXPECT_EQ(read_reply("<html>").error().message, "the answer is not JSON: '<html>'");
 }
 
-TEST(ReadLogPart, TakesEitherPayload) {
+TEST(ReadLogPart, AcceptsBothPayloadNames) {
   const LogPart expected{.from_line = 1, .to_line = 2, .text = "a\nb\n", .is_end = true};
   const auto content = read_log_part(
       R"({"code":200,"content":{"fromLineNum":1,"toLineNum":2,"logContent":"a\nb\n","isEnd":true}})");
@@ -277,7 +277,7 @@ TEST(ReadLogPart, TakesEitherPayload) {
   EXPECT_EQ(data.value(), expected);
 }
 
-TEST(ReadRegistration, TakesTheThreeFields) {
+TEST(ReadRegistration, ReadsAppNameAndAddress) {
   const auto read = read_registration(
       R"({"registryGroup":"EXECUTOR","registryKey":"billing","registryValue":"http://h:1/"})");
   ASSERT_TRUE(read.ok());

@@ -8,7 +8,7 @@
 namespace carillon::wire::xxl {
 namespace {
 
-TEST(WriteRun, WritesJustTheFieldsThatEveryVersionKnows) {
+TEST(WriteRun, WritesOnlyFieldsThatEveryVersionKnows) {
   EXPECT_EQ(write_run({.job_id = 17,
                        .handler = "importOrders",
                        .param = "day=2024-05-01",
@@ -21,7 +21,7 @@ TEST(WriteRun, WritesJustTheFieldsThatEveryVersionKnows) {
             R"("glueUpdatetime":1710000000000,"broadcastIndex":0,"broadcastTotal":1})");
 }
 
-TEST(WriteRun, IsReadBackAsItWas) {
+TEST(WriteRun, RoundTripsThroughReadRun) {
   const RunCall call{.job_id = 1,
                      .param = "tab\there, \"quotes\", \\, \xE4\xBD\xA0\xE5\xA5\xBD, \x01",
                      .block = BlockStrategy::kDiscardLater,
@@ -45,7 +45,7 @@ TEST(WriteResult, CarriesTheFieldsOfAllDialects) {
             R"("executeResult":{"code":200}})");
 }
 
-TEST(WriteResult, ReplacesBytesThatAreNoText) {
+TEST(WriteResult, ReplacesInvalidUtf8) {
   const auto read = read_results(write_results(
       {write_result({.log_id = 1, .code = 500, .message = "\xFF\xC3(\xED\xA0\x80 end"})},
       ResultForm::kArray));
@@ -54,7 +54,7 @@ TEST(WriteResult, ReplacesBytesThatAreNoText) {
             "\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD end");
 }
 
-TEST(WriteResults, PutsElementsIntoEitherForm) {
+TEST(WriteResults, WritesBothForms) {
   EXPECT_EQ(write_results({"{1}", "{2}"}, ResultForm::kArray), "[{1},{2}]");
   EXPECT_EQ(write_results({"{1}", "{2}"}, ResultForm::kList), R"({"callbackList":[{1},{2}]})");
 }
@@ -76,12 +76,12 @@ TEST(WriteLogReply, CarriesTheTextInBothPayloads) {
   EXPECT_EQ(read_log_part(reply).value(), part);
 }
 
-TEST(WriteLog, NamesTheTimeTwice) {
+TEST(WriteLog, WritesTheTimeUnderBothNames) {
   EXPECT_EQ(write_log({.log_id = 1, .log_time_ms = 2, .from_line = 3}),
             R"({"logDateTim":2,"logDateTime":2,"logId":1,"fromLineNum":3})");
 }
 
-TEST(WriteRegistration, KeepsTheAddressAsItIs) {
+TEST(WriteRegistration, KeepsTheAddressUnchanged) {
   EXPECT_EQ(write_registration({.app_name = "billing", .address = "http://10.1.2.3:9999/"}),
             R"({"registryGroup":"EXECUTOR","registryKey":"billing",)"
             R"("registryValue":"http://10.1.2.3:9999/"})");
