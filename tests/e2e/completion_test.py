@@ -79,7 +79,7 @@ class Bash(E2eTest):
                 ("jobclient submit --shell 'echo hi' --time\t", ["submit", "--shell", "echo hi", "--timeout"]),
                 ("jobclient --tracker tcp://a:1,tcp://b:2 -o wi\t hist\t --sin\t",
                  ["--tracker", "tcp://a:1,tcp://b:2", "-o", "wide", "history", "--since"]),
-                ("jobclient list --output jsonl\t --ta\t", ["list", "--output", "jsonl", "--task-id"]),
+                ("jobclient list --output jsonl\t --tas\t", ["list", "--output", "jsonl", "--task-id"]),
                 ("jobclient help imp\tcr\t", ["help", "import", "crontab"]),
                 ("jobclient completion z\t", ["completion", "zsh"]),
                 ("jobclient keys \tkeys", ["keys", "new", "keys"]),
