@@ -81,7 +81,7 @@ void TrackerProcess::open() {
 
 void TrackerProcess::watch_others() {
   reach_database([this, asked = timeline_.now()] {
-    others_.saw(database_.look(GroupId{}).beats, asked, timeline_.now());
+    others_.saw(database_.look(GroupId{}).heartbeats, asked, timeline_.now());
     if (others_.is_settled())
       return begin_session({.silent = others_.silent_heartbeats(), .address = options_.endpoint});
     post_at(timeline_.now() + jobtracker::kLook, [this] { watch_others(); });
@@ -169,7 +169,7 @@ void TrackerProcess::look_around() {
     if (is_late || !database_.raise_heartbeat(own, yields)) return look_at_others(began);
     watch.on_beat(own);
     life_->said_yields = yields;
-    life_->executor.post_at(timeline_.now() + work_time(), [this, began] {
+    life_->task_runner.post_at(timeline_.now() + work_time(), [this, began] {
       life_->proven = began;
       look_at_others(began);
     });
@@ -182,7 +182,7 @@ void TrackerProcess::look_at_others(SteadyTime began) {
     const std::int32_t known = life_->tracker->last_group().value;
     auto view = database_.look(GroupId{std::min(life_->groups_seen, known)});
     view.asked = asked;
-    life_->executor.post_at(timeline_.now() + work_time(), [this, began, view]() mutable {
+    life_->task_runner.post_at(timeline_.now() + work_time(), [this, began, view]() mutable {
       life_->commit_stall_detector.saw(life_->connection->commit_under_way(), view.asked,
                                        timeline_.now());
       for (const jobtracker::Group& group : view.groups) {
@@ -194,7 +194,7 @@ void TrackerProcess::look_at_others(SteadyTime began) {
       view.proven = life_->proven;
       const Duration pause = life_->is_in_a_hurry ? jobtracker::kLookSoon : jobtracker::kLook;
       const auto next = std::max<SteadyTime>(timeline_.now(), began + pause);
-      life_->executor.post_at(next, [this] { look_around(); });
+      life_->task_runner.post_at(next, [this] { look_around(); });
       if (view.answered <= view.asked + kQuick) on_view(view);
     });
   });

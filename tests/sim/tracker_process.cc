@@ -123,7 +123,7 @@ void TrackerProcess::see(SteadyTime asked) {
   // It may be mended earlier.
   if (timeline_.now() < away_until_)
     return (void)post_at(timeline_.now() + jobtracker::kLook, [this, asked] { see(asked); });
-  others_.saw(database_.look(GroupId{}).beats, asked, timeline_.now());
+  others_.saw(database_.look(GroupId{}).heartbeats, asked, timeline_.now());
   if (!others_.are_all_silent()) {
     post_at(std::max<SteadyTime>(timeline_.now(), asked + jobtracker::kLook), [this] { look(); });
   } else {

@@ -21,7 +21,8 @@ class ManualClock final : public Clock {
   void set_wall(WallTime to) { wall_ = to; }
 
  private:
-  std::atomic<WallTime> wall_ = WallTime{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + std::chrono::hours{8}};
+  std::atomic<WallTime> wall_ =
+      WallTime{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + std::chrono::hours{8}};
   std::atomic<SteadyTime> steady_ = SteadyTime{std::chrono::hours{1}};
 };
 
