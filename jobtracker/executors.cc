@@ -19,7 +19,7 @@ std::vector<std::string> JobTracker::apps_of_run(std::int64_t log_id) const {
   return names;
 }
 
-void JobTracker::on_task_runner(ExecutorRequest request, OnStored done) {
+void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   if (Status may = may_take(); !may.ok()) return done(std::move(may));
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
     const Group* group = catalog_.group(registration->app_name);

@@ -118,7 +118,7 @@ Status Host::listen_to_executors() {
       XxlAdmin::Desk{
           .take =
               [this](ExecutorRequest request, OnStored done) {
-                tracker()->on_task_runner(std::move(request), std::move(done));
+                tracker()->on_executor(std::move(request), std::move(done));
               },
           .manage = [this](const ManageJob& call,
                            OnManaged done) { tracker()->manage(call, std::move(done)); },

@@ -135,7 +135,7 @@ class JobTracker final : public net::ServerReceiver,
   // possible.
   std::vector<std::string> apps_of_run(std::int64_t log_id) const;
   // A request of an xxl-job executor.
-  void on_task_runner(ExecutorRequest request, OnStored done);
+  void on_executor(ExecutorRequest request, OnStored done);
   void manage(const ManageJob& call, OnManaged done);
   void on_batch_done(BatchDone done);
   void on_read_done(ReadDone done) { batcher_.on_read_done(std::move(done)); }

@@ -66,8 +66,8 @@ Status DirectStore::open_store(const std::string& url) {
       .session = SessionId{static_cast<std::int64_t>(random.next() >> 2) + 1}, .name = "bench"};
   if (url.rfind(kSqlite, 0) != 0) {
     // One that was killed is silent before that; one that works is not waited for.
-    const StandBy stand_by{.on_other = [](const SessionBeat&) {},
-                           .on_quiet = [](const std::vector<SessionBeat>&) {},
+    const StandBy stand_by{.on_other = [](const SessionHeartbeat&) {},
+                           .on_quiet = [](const std::vector<SessionHeartbeat>&) {},
                            .wait =
                                [looks = 0](Duration longest) mutable {
                                  std::this_thread::sleep_for(longest);

@@ -196,7 +196,7 @@ void ExecutorNetwork::ask(ExecutorProcess& from, const ExecutorRequest& request,
     if (!to.works()) return back(false);
     to.run([&to, request, back] {
       if (!to.works()) return back(false);
-      to.tracker().on_task_runner(request, [back](const Status& status) { back(status.ok()); });
+      to.tracker().on_executor(request, [back](const Status& status) { back(status.ok()); });
     });
   });
 }

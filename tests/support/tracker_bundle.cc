@@ -71,7 +71,7 @@ TrackerBundle::TrackerBundle(Options options)
   executors.on_result = [this](wire::xxl::RunResult result) {
     jobtracker::ExecutorResults results;
     results.results.push_back(std::move(result));
-    if (is_up()) tracker().on_task_runner(std::move(results), [](const Status&) {});
+    if (is_up()) tracker().on_executor(std::move(results), [](const Status&) {});
   };
   if (!options_.start) return;
   start_tracker();

@@ -37,7 +37,7 @@ class Loaders {
   Loaders(TrackerBundle& bundle, int count) {
     (void)bundle.submit(bulk_jobs());  // Its group is there.
     for (int i = 0; i < count; ++i) {
-      loaders_.emplace_back(100 + i, bundle.network, bundle.executor, bundle.clock);
+      loaders_.emplace_back(100 + i, bundle.network, bundle.task_runner, bundle.clock);
     }
   }
 
@@ -112,9 +112,9 @@ TEST(BulkSubmitQueue, RejectsEachLateResendAndKeepsItsPlace) {
 }
 
 // 33 of a million bytes each fill the 32 MiB.
-class FullBulkLine : public ::testing::Test {
+class FullBulkSubmitQueue : public ::testing::Test {
  protected:
-  FullBulkLine() {
+  FullBulkSubmitQueue() {
     for (std::uint64_t i = 1; i <= 33; ++i) EXPECT_THAT(put({"ann", i}), IsEmpty());
   }
   std::vector<BulkSubmitQueue::Sender> put(const BulkSubmitQueue::Sender& sender,

@@ -134,7 +134,7 @@ TEST(NextLine, TruncatesLongTextsAtCharacterBoundaries) {
 
 TEST(NextLine, RefusesARepeatedField) {
   EXPECT_EQ(answer(R"({"cron":"@daily","tz":"UTC","cron":"@hourly"})"),
-            R"({"error":"cron is given twice (give it once)"})");
+            R"x({"error":"cron is given twice (give it once)"})x");
 }
 
 TEST(NextLine, AcceptsDstFromAndN) {

@@ -77,7 +77,7 @@ TEST(RequestsForPartitions, GoDirectlyToTheKnownOwner) {
   EXPECT_EQ(b.acted, 3);
 }
 
-class AFailingPart : public ::testing::TestWithParam<bool> {};
+class FailingPartition : public ::testing::TestWithParam<bool> {};
 
 TEST_P(FailingPartition, DoesNotAffectTheAnswersOfOtherParts) {
   SplitGroupBundle b;
@@ -109,7 +109,7 @@ TEST_P(FailingPartition, DoesNotAffectTheAnswersOfOtherParts) {
   EXPECT_EQ(answers[1].task_id, jobs[1].task_id);
 }
 
-INSTANTIATE_TEST_SUITE_P(ThatIsNotAnsweredOrThatTheClientIsClosedBefore, AFailingPart,
+INSTANTIATE_TEST_SUITE_P(ThatIsNotAnsweredOrThatTheClientIsClosedBefore, FailingPartition,
                          ::testing::Bool());
 
 TEST(RequestsForPartitions, SplitASubmissionIntoOneMessagePerPart) {

@@ -126,7 +126,7 @@ TEST(Credit, CrossingMessagesNeverExceedAWorkersCredit) {
     SCOPED_TRACE(seed);
     TrackerBundle bundle({.seed = seed});
     bundle.network.latency = [&] { return microseconds{bundle.random.next() % 200'000}; };
-    bundle.queue().work_time = [&] { return microseconds{bundle.random.next() % 30'000}; };
+    bundle.connection().work_time = [&] { return microseconds{bundle.random.next() % 30'000}; };
     for (int i = 0; i < 3; ++i) {
       auto& worker = bundle.add_worker({.name = "w" + std::to_string(i), .threads = 1 + i});
       worker.behaviour = [&](const auto&, const auto&) {
@@ -154,7 +154,7 @@ TEST(Credit, ClaimPendingWhenTheLeaseEndsStillUsesCredit) {
   runs_take(worker, minutes{1});
   bundle.run_for(seconds{2});
   bundle.submit(job_now("a"));
-  bundle.queue().away_until = bundle.clock.steady_now() + seconds{6};
+  bundle.connection().away_until = bundle.clock.steady_now() + seconds{6};
   worker.cut_off(seconds{4});
   bundle.run_for(seconds{10});
   ASSERT_EQ(bundle.stat("workers_lost_total"), 1);
@@ -167,14 +167,14 @@ TEST(Credit, ClaimPendingWhenTheLeaseEndsStillUsesCredit) {
 int questions_of_an_hour(TrackerBundle& bundle) {
   int works = 0;
   int commits = 0;
-  bundle.queue().work_time = [&works] {
+  bundle.connection().work_time = [&works] {
     ++works;
     return std::chrono::microseconds{500};
   };
-  bundle.queue().on_commit = [&commits](const Batch&) { ++commits; };
+  bundle.connection().on_commit = [&commits](const Batch&) { ++commits; };
   bundle.run_for(std::chrono::hours{1});
-  bundle.queue().work_time = [] { return std::chrono::microseconds{500}; };
-  bundle.queue().on_commit = [](const Batch&) {};
+  bundle.connection().work_time = [] { return std::chrono::microseconds{500}; };
+  bundle.connection().on_commit = [](const Batch&) {};
   return works - commits;
 }
 
@@ -206,7 +206,7 @@ TEST(Preloading, FirstReadIsSmallSoThatClaimsAreNotDelayed) {
   }
   bundle.restart_after(seconds{1});
   std::vector<std::int64_t> limits;
-  bundle.queue().on_read = [&limits](const Read& question) {
+  bundle.connection().on_read = [&limits](const Read& question) {
     if (const auto* ask = std::get_if<ReadUpcoming>(&question)) limits.push_back(ask->limit);
   };
   bundle.add_worker();
@@ -228,11 +228,11 @@ TEST(Preloading, UpcomingRowsAreReadInSmallPortionsGroupByGroup) {
   bundle.restart_after(seconds{1});
   bundle.run_for(seconds{1});
   std::map<GroupId, std::vector<std::int64_t>> limits;
-  bundle.queue().on_read = [&limits](const Read& question) {
+  bundle.connection().on_read = [&limits](const Read& question) {
     if (const auto* ask = std::get_if<ReadUpcoming>(&question))
       limits[ask->group].push_back(ask->limit);
   };
-  bundle.queue().work_time = [] { return milliseconds{5}; };
+  bundle.connection().work_time = [] { return milliseconds{5}; };
   for (int group = 0; group < kGroups; ++group) {
     const wire::Register hello{.session = SessionId{group + 1},
                                .name = "worker",
@@ -265,13 +265,13 @@ TEST(Preloading, RowsThatComeDueBetweenTwoGroupsReadsAreRead) {
   bundle.run_for(seconds{1});
   std::map<GroupId, WallTime> due_by;
   std::map<GroupId, WallTime> upcoming_from;
-  bundle.queue().on_read = [&](const Read& question) {
+  bundle.connection().on_read = [&](const Read& question) {
     if (const auto* ask = std::get_if<ReadDue>(&question)) due_by[ask->group] = ask->now;
     if (const auto* ask = std::get_if<ReadUpcoming>(&question))
       upcoming_from.emplace(ask->group, ask->after_time);
   };
   // The first group's rows are asked for, and time goes on before the second's.
-  bundle.queue().work_time = [&bundle, waits = true]() mutable {
+  bundle.connection().work_time = [&bundle, waits = true]() mutable {
     if (std::exchange(waits, false)) bundle.clock.advance(milliseconds{5});
     return microseconds{500};
   };
@@ -309,7 +309,7 @@ TEST(Order, ClaimedJobStartsThoughTheClockMovedBack) {
   bundle.run_to(due - milliseconds{1500});
   bundle.clock.set_wall(bundle.now() - std::chrono::hours{1});  // believed after two seconds
   bundle.run_for(milliseconds{1400});
-  bundle.queue().work_time = [] { return seconds{2}; };
+  bundle.connection().work_time = [] { return seconds{2}; };
   bundle.run_for(seconds{1});
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(0));
   bundle.run_for(seconds{5});

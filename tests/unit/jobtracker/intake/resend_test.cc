@@ -147,7 +147,7 @@ TEST(Resend, RefusedActIsRefusedAgain) {
 
 // The tracker is killed at each of many moments between the request and its answer, with and
 // without its COMMIT landing; the client asks again.
-class KilledMeanwhile : public ::testing::TestWithParam<int> {};
+class KillDuringReplace : public ::testing::TestWithParam<int> {};
 
 TEST_P(KillDuringReplace, SubmissionIsStoredOnceAndAnswered) {
   for (const bool commit_lands : {false, true}) {
@@ -207,7 +207,7 @@ TEST_P(KillDuringReplace, JobRunsOnceAndItsResultIsKept) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AtManyMoments, KilledMeanwhile, ::testing::Range(0, 24));
+INSTANTIATE_TEST_SUITE_P(AtManyMoments, KillDuringReplace, ::testing::Range(0, 24));
 
 TEST(Resend, RequestResentDuringItsCommitIsAnsweredOnceStored) {
   TrackerBundle bundle;

@@ -86,8 +86,8 @@ TEST(ExecutorRegistry, TaskTrackerGroupRefusesExecutorsAtEveryJobTracker) {
   TrackerBundle second({.wanted = Partitions{}, .beside = &first});
   const auto refuses = [&](TrackerBundle& at) {
     std::optional<Status> answer;
-    at.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne},
-                                [&](Status status) { answer = std::move(status); });
+    at.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
+                             [&](Status status) { answer = std::move(status); });
     first.run_for(seconds{5});
     return answer && !answer->ok() && answer->error().code == ErrorCode::kConflict;
   };
@@ -108,9 +108,9 @@ TEST(ExecutorRegistry, NewGroupsExecutorsRegisterConcurrentlyAtDifferentJobTrack
   first.run_for(seconds{1});
   int stored = 0;
   const auto store = [&stored](const Status& status) { stored += status.ok() ? 1 : 0; };
-  first.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne}, store);
+  first.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne}, store);
   first.run_for(milliseconds{20});
-  second.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kTwo}, store);
+  second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kTwo}, store);
   first.run_for(seconds{5});
   EXPECT_EQ(stored, 2);
   EXPECT_THAT(first.tables().executors, SizeIs(2));
@@ -124,7 +124,7 @@ struct TwoJobTrackers {
   TwoJobTrackers() { first.run_for(seconds{2}); }
 
   static void tell(TrackerBundle& at, const std::string& address, bool goes = false) {
-    at.tracker().on_task_runner(
+    at.tracker().on_executor(
         ExecutorRegistration{.removes = goes, .app_name = "app", .address = address},
         [](const Status& status) { EXPECT_TRUE(status.ok()); });
   }
@@ -141,8 +141,8 @@ TEST(ExecutorRegistry, TokenSurvivesAConcurrentRegistrationAtAnotherJobTracker) 
   act.token = "secret";
   ASSERT_TRUE(std::holds_alternative<wire::Acted>(two.first.act(std::move(act))));
   std::optional<Status> answer;
-  two.second.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne},
-                                      [&](Status status) { answer = std::move(status); });
+  two.second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
+                                   [&](Status status) { answer = std::move(status); });
   two.first.run_for(seconds{5});
   ASSERT_TRUE(answer && answer->ok());
   ASSERT_THAT(two.first.tables().executor_groups, SizeIs(1));
@@ -180,7 +180,7 @@ TEST(ExecutorRegistry, DeregistrationAtAnotherJobTrackerIsAnsweredOnceOwnerKnows
   two.tell(two.first, kTwo);
   two.first.run_for(seconds{3});
   bool is_answered = false;
-  two.second.tracker().on_task_runner(
+  two.second.tracker().on_executor(
       ExecutorRegistration{.removes = true, .app_name = "app", .address = kOne},
       [&](const Status& status) { is_answered = status.ok(); });
   for (int waited = 0; !is_answered && waited < 100; ++waited) {
@@ -236,8 +236,8 @@ TEST(ExecutorRegistry, RegistrationPendingInTheStoreWinsOverItsExpiry) {
   test.bundle.connection().work_time = [] { return seconds{4}; };
   test.bundle.client.submit({carillon::testing::job_manual("a")});
   test.bundle.run_to(registered + seconds{91});
-  test.bundle.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = kOne},
-                                       [](const Status& status) { EXPECT_TRUE(status.ok()); });
+  test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
+                                    [](const Status& status) { EXPECT_TRUE(status.ok()); });
   test.bundle.run_for(seconds{20});
   test.bundle.connection().work_time = [] { return Duration{}; };
   EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));

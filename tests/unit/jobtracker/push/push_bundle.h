@@ -33,21 +33,22 @@ struct Pushed {
   }
   Status ask(ExecutorRequest request) {
     std::optional<Status> answer;
-    bundle.tracker().on_task_runner(std::move(request),
-                                    [&](Status status) { answer = std::move(status); });
+    bundle.tracker().on_executor(std::move(request),
+                                 [&](Status status) { answer = std::move(status); });
     bundle.run_until([&] { return answer.has_value(); }, std::chrono::minutes{1});
     return answer.value_or(Error{ErrorCode::kUnavailable, "no answer"});
   }
   // Each registers every 30 s from now on, unless it hangs.
   void keep_registering(const std::string& address) {
-    bundle.executor.post_at(bundle.clock.steady_now() + std::chrono::seconds{30}, [this, address] {
-      const auto& one = bundle.executors.at(address);
-      if (bundle.is_up() && one.is_up && !one.hangs) {
-        bundle.tracker().on_task_runner(ExecutorRegistration{.app_name = "app", .address = address},
-                                        [](const Status&) {});
-      }
-      keep_registering(address);
-    });
+    bundle.task_runner.post_at(
+        bundle.clock.steady_now() + std::chrono::seconds{30}, [this, address] {
+          const auto& one = bundle.executors.at(address);
+          if (bundle.is_up() && one.is_up && !one.hangs) {
+            bundle.tracker().on_executor(
+                ExecutorRegistration{.app_name = "app", .address = address}, [](const Status&) {});
+          }
+          keep_registering(address);
+        });
   }
   wire::SubmitAnswer submit(JobSpec job) { return bundle.submit(std::move(job)); }
   std::vector<LogState> ended(const std::string& task_id) {

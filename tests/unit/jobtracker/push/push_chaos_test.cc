@@ -110,8 +110,9 @@ class Chaos {
   }
 
   void restart_soon(const std::string& address) {
-    test_.bundle.executor.post_at(test_.bundle.clock.steady_now() + milliseconds{10 + below(1000)},
-                                  [this, address] { heal(address); });
+    test_.bundle.task_runner.post_at(
+        test_.bundle.clock.steady_now() + milliseconds{10 + below(1000)},
+        [this, address] { heal(address); });
   }
 
   void heal(const std::string& address) {
@@ -120,14 +121,14 @@ class Chaos {
     one.refuses.clear();
     one.is_up = true;
     if (test_.bundle.is_up()) {
-      test_.bundle.tracker().on_task_runner(
+      test_.bundle.tracker().on_executor(
           ExecutorRegistration{.app_name = "app", .address = address}, [](const Status&) {});
     }
   }
 
   // After a while, and again until it is stored.
   void tell(wire::xxl::RunResult result) {
-    test_.bundle.executor.post_at(
+    test_.bundle.task_runner.post_at(
         test_.bundle.clock.steady_now() + milliseconds{below(2000)}, [this, result] {
           const auto again = [this, result](const Status& status) {
             if (!status.ok()) later(result);
@@ -135,12 +136,12 @@ class Chaos {
           if (!test_.bundle.is_up()) return later(result);
           ExecutorResults results;
           results.results.push_back(result);
-          test_.bundle.tracker().on_task_runner(std::move(results), again);
+          test_.bundle.tracker().on_executor(std::move(results), again);
         });
   }
   void later(const wire::xxl::RunResult& result) {
-    test_.bundle.executor.post_at(test_.bundle.clock.steady_now() + seconds{10},
-                                  [this, result] { tell(result); });
+    test_.bundle.task_runner.post_at(test_.bundle.clock.steady_now() + seconds{10},
+                                     [this, result] { tell(result); });
   }
 
   std::size_t taken(const std::string& task) {

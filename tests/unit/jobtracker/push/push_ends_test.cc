@@ -344,9 +344,8 @@ TEST(Push, KnownExecutorsRegisterThoughTheStoreQueueIsFull) {
   test.executor(kOne);
   std::vector<Status> answers;
   for (const std::string& address : {kOne, kTwo, kOne}) {
-    test.bundle.tracker().on_task_runner(
-        ExecutorRegistration{.app_name = "app", .address = address},
-        [&](Status status) { answers.push_back(std::move(status)); });
+    test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address},
+                                      [&](Status status) { answers.push_back(std::move(status)); });
   }
   ASSERT_THAT(answers, SizeIs(1)) << "of the one that is new";
   EXPECT_EQ(answers[0].error().code, ErrorCode::kLimit);
@@ -360,9 +359,8 @@ TEST(Push, ExecutorsBeyondTheGroupLimitAreRefused) {
   int registered = 0;
   for (int i = 1; i <= 1000; ++i) {
     const std::string address = "http://10.0.1.1:" + std::to_string(i) + "/";
-    test.bundle.tracker().on_task_runner(
-        ExecutorRegistration{.app_name = "app", .address = address},
-        [&](const Status& status) { registered += status.ok(); });
+    test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address},
+                                      [&](const Status& status) { registered += status.ok(); });
   }
   ASSERT_TRUE(test.bundle.run_until([&] { return registered == 1000; }));
   const Status refused = test.register_at(kOne);

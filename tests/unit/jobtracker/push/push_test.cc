@@ -616,7 +616,7 @@ TEST(Push, EarlierResultWinsWhenReadingItIsDelayed) {
   std::optional<Status> answer;
   ExecutorResults told;
   told.results.push_back({.log_id = log_id, .code = 200, .message = "told the owner"});
-  test.bundle.tracker().on_task_runner(std::move(told), [&](Status status) { answer = status; });
+  test.bundle.tracker().on_executor(std::move(told), [&](Status status) { answer = status; });
   test.bundle.run_for(seconds{2});
   EXPECT_FALSE(answer) << "it waits";
   test.bundle.connection().refuses = [](const Read&) { return false; };

@@ -43,9 +43,9 @@ std::vector<LogState> outcomes(const TrackerBundle& bundle) {
   return states;
 }
 
-class Counted : public ::testing::TestWithParam<Overlap> {};
+class CountedJob : public ::testing::TestWithParam<Overlap> {};
 
-INSTANTIATE_TEST_SUITE_P(Overlaps, Counted,
+INSTANTIATE_TEST_SUITE_P(Overlaps, CountedJob,
                          ::testing::Values(Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne,
                                            Overlap::kCancelRunning, Overlap::kParallel));
 
