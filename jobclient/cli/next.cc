@@ -101,7 +101,7 @@ Result<Json> object_of(std::string_view line) {
                  "not a JSON object (write {\"cron\": \"0 0 2 * * ?\", \"tz\": \"UTC\"})"};
   }
   if (repeated.empty()) return object;
-  return Error{ErrorCode::kInvalidArgument, repeated + " is given twice, give it once"};
+  return Error{ErrorCode::kInvalidArgument, repeated + " is given twice (give it once)"};
 }
 
 Result<std::vector<WallTime>> fires_for_line(std::string_view line, NextWishes wishes, WallTime now,

@@ -18,7 +18,7 @@ std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) c
   }
   if (workers_.count(place) > 0) return none_accepts(group.name, spec.run.kind);
   // Its executors have marked it as served.
-  if (has_executors) return "no task tracker" + of_group + "is there";
+  if (has_executors) return "no task tracker" + of_group + "is connected";
   return group.served ? "" : "no task tracker" + of_group + "has ever connected";
 }
 

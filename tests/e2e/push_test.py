@@ -202,7 +202,7 @@ class PushTest(E2eTest):
                     scheduleConf="0 0 3 * * ?", executorHandler="echo")
         self.assertEqual(state(), {"Daily": "suspended"})
         answer = self.call("/api/stopJob", {"id": job}, app="other")
-        self.assertEqual((answer["code"], answer["msg"]), (500, f"job {job} of other is not there"))
+        self.assertEqual((answer["code"], answer["msg"]), (500, f"job {job} of other does not exist"))
         self.manage("removeJob", app="other", id=job)
         self.assertEqual(state(), {"Daily": "suspended"})
         self.manage("removeJob", id=job)

@@ -400,7 +400,7 @@ TEST(XxlAdmin, ReportsTheOutcomeOfAJobManagementCall) {
             R"({"code":200,"msg":"Success","content":null,"data":"17","success":true})");
   a.managed = Error{ErrorCode::kNotFound, "job 3 of billing does not exist"};
   EXPECT_EQ(a.post("/api/stopJob", R"({"id":3})", app).body,
-            R"({"code":500,"msg":"job 3 of billing is not there","content":null,"data":null,)"
+            R"({"code":500,"msg":"job 3 of billing does not exist","content":null,"data":null,)"
             R"("success":false})");
   a.managed = Error{ErrorCode::kLimit, "Too many requests, please try again later."};
   EXPECT_THAT(a.post("/api/stopJob", R"({"id":3})", app).body,

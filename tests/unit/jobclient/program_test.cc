@@ -103,7 +103,7 @@ TEST(JobclientProgram, UsesTheTimeZoneFromTheTzVariable) {
   EXPECT_EQ(run(next, {}, nullptr, "/etc/localtime").status, 0);
   const Outcome outcome = run(next, {}, nullptr, "Nowhere/X");
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.err, StartsWith("jobclient: next: TZ: time zone 'Nowhere/X' is not in"));
+  EXPECT_THAT(outcome.err, StartsWith("{\"error\":\"TZ: time zone 'Nowhere/X' is not in"));
   EXPECT_EQ(outcome.out, "");
   std::vector<std::string> with_zone = next;
   with_zone.insert(with_zone.end(), {"--tz", "UTC"});

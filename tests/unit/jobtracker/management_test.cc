@@ -80,7 +80,7 @@ TEST(Management, StartAndStopAreIdempotent) {
     }
   }
   call.job.id = 7;
-  EXPECT_EQ(manage(test, call), "job 7 of app is not there");
+  EXPECT_EQ(manage(test, call), "job 7 of app does not exist");
 }
 
 TEST(Management, OmittedTriggerParameterIsEmptyAndRemoveIsIdempotent) {

@@ -83,7 +83,7 @@ TEST(HangingHandler, IsTimedOutAfterTheGraceAndItsThreadReplaced) {
   EXPECT_EQ(result.outcome, wire::RunOutcome::kTimedOut);
   EXPECT_EQ(result.message,
             "timed out after 30ms; handler 'stuck' has not stopped after its stop request, so its "
-            "thread is lost to worker 'host-1' until it does");
+            "thread is lost to worker 'host-1' until it stops");
   EXPECT_GE(result.ended_at - result.started_at, kTimeout + kGrace - milliseconds{1});
   EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
 }

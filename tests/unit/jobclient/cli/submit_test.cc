@@ -191,16 +191,16 @@ FakeTracker::Answer waiting_job(int questions, const std::string& reason) {
 TEST(SubmitWait, ReportsOnceWhyAWaitingJobDoesNotRun) {
   for (const char* format : {"table", "json"}) {
     SCOPED_TRACE(format);
-    Cli cli(waiting_job(200, "no task tracker of group 'ops' is there"));
+    Cli cli(waiting_job(200, "no task tracker of group 'ops' is connected"));
     EXPECT_EQ(cli.run({"submit", "--wait", "-o", format, "--", "x"}), kDone);
     EXPECT_EQ(cli.err.str(),
-              "jobclient: submit: job 7 waits: no task tracker of group 'ops' is there\n");
+              "jobclient: submit: job 7 waits: no task tracker of group 'ops' is connected\n");
     EXPECT_EQ(cli.out.str(), std::string{format} == "json" ? "[]\n" : "");
   }
 }
 
 TEST(SubmitWait, StaysSilentForShortWaitsAndBusyWorkers) {
-  Cli soon(waiting_job(10, "no task tracker of group 'ops' is there"));
+  Cli soon(waiting_job(10, "no task tracker of group 'ops' is connected"));
   EXPECT_EQ(soon.run({"submit", "--wait", "--", "x"}), kDone);
   EXPECT_EQ(soon.err.str(), "");
   Cli busy(waiting_job(200, ""));

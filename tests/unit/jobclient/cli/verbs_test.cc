@@ -328,7 +328,7 @@ TEST(History, RefusesAnUnknownState) {
   EXPECT_THAT(unknown.err.str(), HasSubstr("--state: 'broken' is not one of "));
   Cli empty(no_rows);
   EXPECT_EQ(empty.run({"history", "--state", ""}), kWrongInput);
-  EXPECT_THAT(empty.err.str(), HasSubstr("--state: '' names nothing"));
+  EXPECT_THAT(empty.err.str(), HasSubstr("--state: '' has no entries"));
 }
 
 TEST(History, QueriesOneJob) {

@@ -48,7 +48,7 @@ TEST(KindsOfRun, PushJobIsNotHandedToATaskTracker) {
   bundle.run_for(seconds{5});
   EXPECT_THAT(bundle.runs_of("pulled"), SizeIs(1));
   EXPECT_THAT(bundle.runs_of("pushed"), IsEmpty());
-  EXPECT_EQ(bundle.shown_reason("default", "pushed"), "no executor of group 'default' is there");
+  EXPECT_EQ(bundle.shown_reason("default", "pushed"), "no executor of group 'default' is registered");
 }
 
 TEST(KindsOfRun, JobGoesOnlyToAWorkerThatAcceptsItsKind) {
@@ -112,10 +112,10 @@ TEST(KindsOfRun, ShowSaysThatNoTaskTrackerIsPresent) {
   TrackerBundle bundle;
   bundle.submit(shell_now("a"));
   EXPECT_THAT(bundle.shown_reason("default", "a"),
-              HasSubstr("no task tracker of group 'default' is there"));
+              HasSubstr("no task tracker of group 'default' is connected"));
   bundle.submit(job_every("b", minutes{1}));
   EXPECT_THAT(bundle.shown_reason("default", "b"),
-              HasSubstr("no task tracker of group 'default' is there"));
+              HasSubstr("no task tracker of group 'default' is connected"));
   bundle.add_worker();
   bundle.run_for(seconds{2});
   EXPECT_EQ(bundle.shown_reason("default", "b"), "none");

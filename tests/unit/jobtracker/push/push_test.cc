@@ -76,12 +76,12 @@ TEST(Push, PullJobWarnsWhenItsGroupHasNoTaskTracker) {
   JobSpec job = pushed("pulled");
   job.dispatch = Dispatch::kPull;
   job.push = {};
-  EXPECT_EQ(test.submit(job).warning, "no task tracker of group 'app' is there");
+  EXPECT_EQ(test.submit(job).warning, "no task tracker of group 'app' is connected");
   const auto rows = test.bundle.query({.what = "show", .group = "app", .task_id = "pulled"});
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_THAT(rows[0],
               Contains(Pair("reason",
-                            wire::Field{std::string{"no task tracker of group 'app' is there"}})));
+                            wire::Field{std::string{"no task tracker of group 'app' is connected"}})));
 }
 
 TEST(Push, ScriptSourceIsSentWithTheCall) {

@@ -145,7 +145,7 @@ TEST(RunLogs, ReturnTheReceivedLinesOfAnEndlessLog) {
   ASSERT_TRUE(r.read(1, r.part.value().position));
   EXPECT_EQ(r.asked().from_line, 4);
   r.answer_cut("<html>");
-  EXPECT_THAT(r.part.error().message, HasSubstr("no JSON"));
+  EXPECT_THAT(r.part.error().message, HasSubstr("not JSON"));
 }
 
 TEST(RunLogs, ContinueWithTheNextAttempt) {

@@ -59,7 +59,7 @@ TEST_P(ReadRunRefusal, NamesTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     Bodies, ReadRunRefusal,
     ::testing::Values(Refused{"", "is not JSON"}, Refused{R"({"jobId":1)", "is not JSON"},
-                      Refused{"[]", "no JSON object"}, Refused{"{}", "jobId is missing"},
+                      Refused{"[]", "not a JSON object"}, Refused{"{}", "jobId is missing"},
                       Refused{R"({"jobId":1})", "logId is missing"},
                       Refused{R"({"jobId":1,"logId":1.5})", "logId is not a whole number"},
                       Refused{R"({"jobId":1,"logId":"1x"})", "logId is not a whole number"},
