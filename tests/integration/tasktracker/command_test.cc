@@ -8,7 +8,7 @@
 #include "shared/runtime/wakeup.h"
 #include "tests/integration/tasktracker/alive.h"
 #include "tests/support/temp_folder.h"
-#include "tests/unit/tasktracker/worker_bundle.h"
+#include "tests/integration/tasktracker/worker_bundle.h"
 
 namespace carillon::tasktracker {
 namespace {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/tasktracker/worker_bundle.h"
+#include "tests/integration/tasktracker/worker_bundle.h"
 
 namespace carillon::tasktracker {
 namespace {

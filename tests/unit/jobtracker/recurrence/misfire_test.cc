@@ -675,7 +675,7 @@ TEST(Misfire, CountedScheduleReplacesMissedFiresGeneratedAhead) {
 
 TEST(Misfire, OneRunReplacesAllMissedRows) {
   TrackerBundle bundle;
-  JobSpec often = job_every("a", milliseconds{2});
+  JobSpec often = job_every("a", milliseconds{20});
   often.overlap = Overlap::kParallel;
   bundle.submit(often);
   bundle.run_for(seconds{20});

@@ -5,7 +5,7 @@
 
 #include "shared/base/log.h"
 #include "shared/base/mutex.h"
-#include "tests/unit/tasktracker/worker_bundle.h"
+#include "tests/integration/tasktracker/worker_bundle.h"
 
 namespace carillon::tasktracker {
 namespace {

@@ -9,7 +9,7 @@
 #include "tests/support/inline_outbox_writer.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/temp_folder.h"
-#include "tests/unit/tasktracker/worker_bundle.h"
+#include "tests/integration/tasktracker/worker_bundle.h"
 
 // What a worker does with results and output that nobody confirms.
 namespace carillon::tasktracker {

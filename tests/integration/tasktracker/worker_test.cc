@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/log.h"
-#include "tests/unit/tasktracker/worker_bundle.h"
+#include "tests/integration/tasktracker/worker_bundle.h"
 
 namespace carillon::tasktracker {
 namespace {

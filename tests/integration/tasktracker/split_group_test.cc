@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/job/bucket.h"
-#include "tests/unit/tasktracker/worker_bundle.h"
+#include "tests/integration/tasktracker/worker_bundle.h"
 
 namespace carillon::tasktracker {
 namespace {

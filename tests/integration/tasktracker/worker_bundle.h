@@ -15,7 +15,7 @@
 #include "tasktracker/run/run_pool.h"
 #include "tasktracker/run/runner.h"
 #include "tasktracker/worker.h"
-#include "tests/unit/tasktracker/fake_tracker.h"
+#include "tests/integration/tasktracker/fake_tracker.h"
 
 namespace carillon::tasktracker {
 
