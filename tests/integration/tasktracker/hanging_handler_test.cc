@@ -57,11 +57,12 @@ struct Gate {
   }
 };
 
-struct Bundle : WorkerBundle {
-  explicit Bundle(int threads = 1) : WorkerBundle({.threads = threads, .kill_grace = kGrace}) {
+struct HangingBundle : WorkerBundle {
+  explicit HangingBundle(int threads = 1)
+      : WorkerBundle({.threads = threads, .kill_grace = kGrace}) {
     handlers["stuck"] = [gate = gate](JobContext& context) { return gate->pass(context); };
   }
-  ~Bundle() { gate->open(); }
+  ~HangingBundle() { gate->open(); }
 
   static JobSpec stuck(Duration timeout = kTimeout) {
     JobSpec spec = handler("stuck");
@@ -77,21 +78,21 @@ struct Bundle : WorkerBundle {
 };
 
 TEST(HangingHandler, IsTimedOutAfterTheGraceAndItsThreadReplaced) {
-  Bundle b;
+  HangingBundle b;
   b.start();
-  const wire::RunResult result = b.run(Bundle::stuck());
+  const wire::RunResult result = b.run(HangingBundle::stuck());
   EXPECT_EQ(result.outcome, wire::RunOutcome::kTimedOut);
   EXPECT_EQ(result.message,
             "timed out after 30ms; handler 'stuck' has not stopped after its stop request, so its "
             "thread is lost to worker 'host-1' until it stops");
   EXPECT_GE(result.ended_at - result.started_at, kTimeout + kGrace - milliseconds{1});
-  EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
+  EXPECT_EQ(b.run(HangingBundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
 }
 
 TEST(HangingHandler, IsKilledAfterTheGrace) {
-  Bundle b;
+  HangingBundle b;
   b.start();
-  b.tracker().submit(1, Bundle::stuck(Duration{0}));
+  b.tracker().submit(1, HangingBundle::stuck(Duration{0}));
   ASSERT_TRUE(b.until([&] { return b.gate->has_begun(1); }));
   b.tracker().kill(1);
   ASSERT_TRUE(b.until_result(1));
@@ -100,12 +101,13 @@ TEST(HangingHandler, IsKilledAfterTheGrace) {
 }
 
 TEST(HangingHandler, ReportsNothingWhenItReturnsLate) {
-  Bundle b;
+  HangingBundle b;
   b.start();
-  (void)b.run(Bundle::stuck());
+  (void)b.run(HangingBundle::stuck());
   b.gate->open();
   b.gate->await_returned(1);
-  EXPECT_EQ(b.run(Bundle::handler("echo", "after it")).outcome, wire::RunOutcome::kSucceeded);
+  EXPECT_EQ(b.run(HangingBundle::handler("echo", "after it")).outcome,
+            wire::RunOutcome::kSucceeded);
   b.turn_for(milliseconds{100});
   EXPECT_THAT(b.tracker().results, SizeIs(2));
   EXPECT_THAT(b.tracker().output_of(1), IsEmpty());
@@ -115,9 +117,9 @@ TEST(HangingHandler, IsNamedInTheLog) {
   set_log_level(LogLevel::kInfo);
   CaptureStderr();
   {
-    Bundle b;
+    HangingBundle b;
     b.start();
-    (void)b.run(Bundle::stuck());
+    (void)b.run(HangingBundle::stuck());
   }
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("its thread is lost  task=t1  job=1  handler=stuck"));
 }
@@ -125,10 +127,10 @@ TEST(HangingHandler, IsNamedInTheLog) {
 TEST(HangingHandler, KeepsItsThreadWhenTooManyThreadsAreLost) {
   set_log_level(LogLevel::kInfo);
   CaptureStderr();
-  Bundle b;
+  HangingBundle b;
   b.start();
-  (void)b.run(Bundle::stuck());
-  b.tracker().submit(2, Bundle::stuck());
+  (void)b.run(HangingBundle::stuck());
+  b.tracker().submit(2, HangingBundle::stuck());
   b.turn_for(kTimeout + 4 * kGrace);
   EXPECT_EQ(b.tracker().result_of(2), nullptr);
   const std::string said = GetCapturedStderr();
@@ -138,10 +140,10 @@ TEST(HangingHandler, KeepsItsThreadWhenTooManyThreadsAreLost) {
 }
 
 TEST(HangingHandler, GivesItsThreadBackWhenItReturns) {
-  Bundle b;
+  HangingBundle b;
   b.start();
-  (void)b.run(Bundle::stuck());
-  b.tracker().submit(2, Bundle::stuck());
+  (void)b.run(HangingBundle::stuck());
+  b.tracker().submit(2, HangingBundle::stuck());
   b.turn_for(kTimeout + 2 * kGrace);
   b.gate->open();
   ASSERT_TRUE(b.until_result(2));
@@ -152,13 +154,13 @@ TEST(HangingHandler, GivesItsThreadBackWhenItReturns) {
     b.gate->is_open = false;
   }
   b.last_job = 2;
-  EXPECT_THAT(b.run(Bundle::stuck()).message, HasSubstr("its thread is lost"));
+  EXPECT_THAT(b.run(HangingBundle::stuck()).message, HasSubstr("its thread is lost"));
 }
 
 TEST(HangingHandler, IsRequeuedWithoutWaitingWhenItsWorkerStops) {
-  Bundle b;
+  HangingBundle b;
   b.start();
-  b.tracker().submit(1, Bundle::stuck(Duration{0}));
+  b.tracker().submit(1, HangingBundle::stuck(Duration{0}));
   ASSERT_TRUE(b.until([&] { return b.gate->has_begun(1); }));
   b.worker->request_stop(milliseconds{50});
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
@@ -176,8 +178,8 @@ TEST(HangingHandler, OutlivesAPoolThatEndsAtOnce) {
     gate = std::make_shared<Gate>();
     b.handlers["stuck"] = [gate](JobContext& context) { return gate->pass(context); };
     b.start();
-    b.tracker().submit(1, Bundle::stuck());
-    b.tracker().submit(2, Bundle::stuck(Duration{0}));
+    b.tracker().submit(1, HangingBundle::stuck());
+    b.tracker().submit(2, HangingBundle::stuck(Duration{0}));
     ASSERT_TRUE(b.until([&] { return b.tracker().result_of(1) != nullptr && gate->has_begun(2); }));
   }
   gate->open();
