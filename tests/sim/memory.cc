@@ -161,6 +161,8 @@ void Memory::check() {
     limits.emplace_back("batcher.asked", config.batcher.reads_max + kMore);
     limits.emplace_back("batcher.held_requests", config.batcher.reads_max + kMore);
     limits.emplace_back("batcher.pending_bytes", config.batcher.pending_bytes_max);
+    // Rows of occurrences that the ledger does not know before they are stored.
+    limits.emplace_back("recurrence.generation.rows_under_way", 8192 + jobs);
     for (auto& limit : limits_of(*tracker)) limits.push_back(std::move(limit));
     check_bounds(*tracker, tracker->sizes(), limits, jobs);
     check_at_rest(*tracker);

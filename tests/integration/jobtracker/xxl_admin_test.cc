@@ -325,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCall{"/api/registry", "", "invalid request, requestBody empty."},
         RefusedCall{"/api/registry", " \r\n\t", "invalid request, requestBody empty."},
         RefusedCall{"/api/nope", "{}", "invalid request, uri-mapping(nope) not found."},
-        RefusedCall{"/api/registry", "{", "openapi invoke error: the body is no JSON"},
+        RefusedCall{"/api/registry", "{", "openapi invoke error: the body is not JSON"},
         RefusedCall{"/api/callback", "7", "openapi invoke error: the results are not a JSON array"},
         RefusedCall{"/api/registry", "{}", "Illegal Argument."},
         RefusedCall{"/api/registry",

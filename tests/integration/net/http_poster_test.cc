@@ -350,7 +350,7 @@ TEST(HttpPoster, OutcomeIsUnknownForAnOversizedOrNonHttpAnswer) {
   EXPECT_FALSE(too_large.is_broken);
   const PostOutcome strange = p.outcome_of(2, other.url());
   EXPECT_EQ(strange.kind, Kind::kUnknown);
-  EXPECT_THAT(strange.error, HasSubstr("no HTTP"));
+  EXPECT_THAT(strange.error, HasSubstr("not HTTP"));
   const PostOutcome wanted =
       p.outcome_of({.id = 3, .url = large.url(), .timeout = seconds{10}, .answer_max = 100'000});
   EXPECT_EQ(wanted.body.size(), 70'000U);

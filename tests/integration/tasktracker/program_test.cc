@@ -252,10 +252,12 @@ TEST(TasktrackerProgram, ReportsAMissingJobTrackerOnceAndStillStops) {
     for (int i = 0; i < 1000 && !is_so(); ++i) loop.run_once(milliseconds{10});
     return is_so();
   };
-  ASSERT_TRUE(until([&] { return program.err().find("no job tracker") != std::string::npos; }));
+  ASSERT_TRUE(until(
+      [&] { return program.err().find("cannot reach the job tracker") != std::string::npos; }));
   for (int i = 0; i < 50; ++i) loop.run_once(milliseconds{10});
   const std::string& said = program.err();
-  EXPECT_EQ(said.find("no job tracker"), said.rfind("no job tracker")) << said;
+  EXPECT_EQ(said.find("cannot reach the job tracker"), said.rfind("cannot reach the job tracker"))
+      << said;
   program.signal(SIGTERM);
   ASSERT_TRUE(until([&] { return program.status().has_value(); }));
   EXPECT_EQ(program.status(), 0);
