@@ -141,8 +141,8 @@ class OutrunWhileItBegins(ClusterTest):
         tracker = self.one.start_tracker("--store-wait", "1s", wait=False)
         self.addCleanup(tracker.kill)
         self.assertEqual(tracker.wait(), 3)
-        self.assertRegex(tracker.log(), "jobtracker: store: another job tracker has been opening .* for longer than "
-                                        "5s(it creates or migrates the tables, or has stalled)")
+        self.assertRegex(tracker.log(), r"jobtracker: store: another job tracker has been opening .* for longer than "
+                                        r"5s \(it creates or migrates the tables, or has stalled\)")
 
 
 class FullWhileItBegins(E2eTest):

@@ -235,7 +235,7 @@ class Usage(E2eTest):
         self.assertEqual(run("jobclient", "keys", "new", folder).returncode, DONE)
         before = (folder / "server.key").read_text()
         said = self.refused("jobclient", "keys", "new", folder)
-        self.assertIn(f"{folder}/server.key is there already", said)
+        self.assertIn(f"{folder}/server.key already exists", said)
         self.assertIn("another folder", said)
         self.assertEqual((folder / "server.key").read_text(), before)
 
@@ -582,7 +582,7 @@ class FullDisk(E2eTest):
         # Operators see it as well: its log says it once, and it is not ready.
         self.assertEqual(tracker.log().count("the store is full"), 1, tracker.log())
         status, text = self.get(ready["http"] + "/readyz")
-        self.assertEqual((status, "no room" in text), (503, True))
+        self.assertEqual((status, "full" in text), (503, True))
         self.assertEqual(cluster.stats()["store_full"], 1)
         filler = f"{ballast}-2"
         with self.assertRaises(OSError), open(filler, "wb", buffering=0) as file:
