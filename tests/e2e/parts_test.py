@@ -79,8 +79,8 @@ class Split(PartsTest):
         self.submit_lines([{"task_id": task, "manual": True} for task in held])
 
         said = self.split(which=1)
-        self.assertIn(f"group '{GROUP}' has {PARTS} parts", said.out)
-        self.assertIn(f"has {PARTS} parts", self.split(which=2).out)  # Again is as well.
+        self.assertIn(f"group '{GROUP}' has {PARTS} partitions", said.out)
+        self.assertIn(f"has {PARTS} partitions", self.split(which=2).out)  # Again is as well.
         self.assertIn("can be split only once", self.split(parts=8, status=1).err)
         self.wait_spread([1, 1, 2])
 
