@@ -117,7 +117,8 @@ int run_kill(Context& context) {
                                               : "give a task id or --job ID");
   }
   if (!has_task && context.configuration.was_given("group")) {
-    return context.fail(kWrongInput, "--group cannot be combined with --job: a job id needs no group");
+    return context.fail(kWrongInput,
+                        "--group cannot be combined with --job: a job id needs no group");
   }
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);

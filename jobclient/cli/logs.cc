@@ -82,7 +82,8 @@ int run_logs(Context& context) {
                                               : "give a task id or --job ID");
   }
   if (!has_task && context.configuration.was_given("group")) {
-    return context.fail(kWrongInput, "--group cannot be combined with --job: a job id needs no group");
+    return context.fail(kWrongInput,
+                        "--group cannot be combined with --job: a job id needs no group");
   }
   const auto opened = context.client();
   if (!opened.ok()) return context.fail(kWrongInput, opened.error().message);

@@ -20,13 +20,18 @@ std::size_t bytes_bound(const JobSpec& job) {
                       job.schedule.tz.size() + job.run.handler.size() + job.run.shell.size() +
                       job.run.script_language.size() + job.run.script_source.size() +
                       job.run.http.method.size() + job.run.http.url.size() +
-                      job.run.http.body.size();
+                      job.run.http.body.size() + job.run.script_remark.size() +
+                      job.client_group.size();
   for (const std::string& tag : job.tags) bytes += tag.size() + kPerText;
   for (const std::string& part : job.run.command) bytes += part.size() + kPerText;
   for (const auto& [name, value] : job.params) bytes += name.size() + value.size() + 2 * kPerText;
   for (const auto& [name, value] : job.run.http.headers) {
     bytes += name.size() + value.size() + 2 * kPerText;
   }
+  for (const std::string& address : job.push.addresses) bytes += address.size() + kPerText;
+  for (const auto& child : job.children)
+    bytes += child.group.size() + child.task_id.size() + 2 * kPerText;
+  for (const std::string& recipient : job.alarm) bytes += recipient.size() + kPerText;
   return bytes;
 }
 

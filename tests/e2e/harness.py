@@ -572,4 +572,7 @@ class BothStores:
 
 
 def main():
-    unittest.main(verbosity=2)
+    done = unittest.main(verbosity=2, exit=False).result
+    if done.testsRun == 0:
+        sys.exit("no test has such a name")
+    sys.exit(not done.wasSuccessful())

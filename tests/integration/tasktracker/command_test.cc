@@ -7,8 +7,8 @@
 #include "shared/base/random.h"
 #include "shared/runtime/wakeup.h"
 #include "tests/integration/tasktracker/alive.h"
-#include "tests/support/temp_folder.h"
 #include "tests/integration/tasktracker/worker_bundle.h"
+#include "tests/support/temp_folder.h"
 
 namespace carillon::tasktracker {
 namespace {

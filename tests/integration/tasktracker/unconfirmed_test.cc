@@ -6,10 +6,10 @@
 
 #include "shared/outbox/outbox_thread.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/integration/tasktracker/worker_bundle.h"
 #include "tests/support/inline_outbox_writer.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/temp_folder.h"
-#include "tests/integration/tasktracker/worker_bundle.h"
 
 // What a worker does with results and output that nobody confirms.
 namespace carillon::tasktracker {

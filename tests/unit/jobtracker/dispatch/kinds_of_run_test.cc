@@ -48,7 +48,8 @@ TEST(KindsOfRun, PushJobIsNotHandedToATaskTracker) {
   bundle.run_for(seconds{5});
   EXPECT_THAT(bundle.runs_of("pulled"), SizeIs(1));
   EXPECT_THAT(bundle.runs_of("pushed"), IsEmpty());
-  EXPECT_EQ(bundle.shown_reason("default", "pushed"), "no executor of group 'default' is registered");
+  EXPECT_EQ(bundle.shown_reason("default", "pushed"),
+            "no executor of group 'default' is registered");
 }
 
 TEST(KindsOfRun, JobGoesOnlyToAWorkerThatAcceptsItsKind) {

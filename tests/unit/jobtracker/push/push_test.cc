@@ -79,9 +79,10 @@ TEST(Push, PullJobWarnsWhenItsGroupHasNoTaskTracker) {
   EXPECT_EQ(test.submit(job).warning, "no task tracker of group 'app' is connected");
   const auto rows = test.bundle.query({.what = "show", .group = "app", .task_id = "pulled"});
   ASSERT_THAT(rows, SizeIs(1));
-  EXPECT_THAT(rows[0],
-              Contains(Pair("reason",
-                            wire::Field{std::string{"no task tracker of group 'app' is connected"}})));
+  EXPECT_THAT(
+      rows[0],
+      Contains(
+          Pair("reason", wire::Field{std::string{"no task tracker of group 'app' is connected"}})));
 }
 
 TEST(Push, ScriptSourceIsSentWithTheCall) {
