@@ -5,12 +5,14 @@
 # So names that a file declares must be its own in its whole library, program or test.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 
-# carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL])
+# carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL]
+#   [ENGINE])
 # A folder is a library. LINKS are other libraries of ours (without the prefix); LINKS_PRIVATE are
 # third-party targets, seen by the sources only. Without INTERNAL it is installed, because an
-# installed library links it; only PUBLIC_HEADERS are promised to users.
+# installed library links it; only PUBLIC_HEADERS are promised to users. An ENGINE library is compiled
+# with CARILLON_ENGINE_FLAGS.
 function(carillon_library name)
-  cmake_parse_arguments(arg "INTERNAL" "PUBLIC_ROOT" "SOURCES;PUBLIC_HEADERS;LINKS;LINKS_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "ENGINE;INTERNAL" "PUBLIC_ROOT" "SOURCES;PUBLIC_HEADERS;LINKS;LINKS_PRIVATE" ${ARGN})
   set(target carillon_${name})
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(carillon::${name} ALIAS ${target})
@@ -23,6 +25,9 @@ function(carillon_library name)
   target_link_libraries(${target}
     PUBLIC ${arg_LINKS}
     PRIVATE $<BUILD_INTERFACE:carillon_warnings> ${arg_LINKS_PRIVATE})
+  if(arg_ENGINE)
+    target_compile_options(${target} PRIVATE ${CARILLON_ENGINE_FLAGS})
+  endif()
   if(arg_PUBLIC_HEADERS)
     if(NOT arg_PUBLIC_ROOT)
       set(arg_PUBLIC_ROOT include)
@@ -59,13 +64,14 @@ add_custom_target(carillon_programs)
 set(CARILLON_SLOTS_OF_A_CORE 3)
 
 # carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds] [SHARDS n]
-#   [SINGLE_THREADED])
+#   [SINGLE_THREADED] [PRECOMPILED target])
 # A GoogleTest program; LABEL is its folder under tests/. One ctest entry, or SHARDS of them that
 # share its tests, for one that would keep a single core busy long after all others are done.
-# SINGLE_THREADED: the thread sanitizer has nothing to find in it.
+# SINGLE_THREADED: the thread sanitizer has nothing to find in it. PRECOMPILED: the target with the
+# precompiled headers, unless it is the one of all tests.
 option(CARILLON_SINGLE_THREADED_TESTS "Tests that have one thread only, too" ON)
 function(carillon_test name)
-  cmake_parse_arguments(arg "SINGLE_THREADED" "LABEL;TIMEOUT;SHARDS" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "SINGLE_THREADED" "LABEL;PRECOMPILED;TIMEOUT;SHARDS" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
   if(arg_SINGLE_THREADED AND NOT CARILLON_SINGLE_THREADED_TESTS)
     return()
   endif()
@@ -73,7 +79,10 @@ function(carillon_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   list(TRANSFORM arg_LINKS PREPEND carillon_)
   target_link_libraries(${name} PRIVATE carillon_test_options ${arg_LINKS} ${arg_LINKS_PRIVATE})
-  target_precompile_headers(${name} REUSE_FROM carillon_precompiled_tests)
+  if(NOT arg_PRECOMPILED)
+    set(arg_PRECOMPILED carillon_precompiled_tests)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED})
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
   target_compile_definitions(${name} PRIVATE
     CARILLON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"

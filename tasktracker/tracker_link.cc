@@ -22,6 +22,8 @@ template <class... Calls>
 struct Overloaded : Calls... {
   using Calls::operator()...;
 };
+template <class... Calls>
+Overloaded(Calls...) -> Overloaded<Calls...>;
 
 }  // namespace
 

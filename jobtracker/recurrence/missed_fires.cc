@@ -370,7 +370,7 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
 void MissedFires::say_soon(const Definition& row, std::int64_t fires, std::int64_t runs) {
   log_.debug("fires of a job were missed", "task", row.task_id, "missed", fires, "run_now", runs);
   if (!to_say_) {
-    to_say_.emplace();
+    to_say_ = Tally{};
     task_runner_.post_at(clock_.steady_now() + kSayPeriod, [this] { say(); });
   }
   to_say_->jobs += 1;

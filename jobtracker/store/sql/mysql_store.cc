@@ -31,13 +31,13 @@ constexpr std::int64_t kPacketMin = 4 * 1024 * 1024;
 constexpr Duration kTurnMax = std::chrono::seconds{5};
 
 // A slow heartbeat is useless.
-constexpr sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
+const sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
                                    .read_timeout = std::chrono::seconds{3},
                                    .write_timeout = std::chrono::seconds{3},
                                    .lock_wait = std::chrono::seconds{1}};
 
 // Building an index of a large store takes minutes.
-constexpr sql::MysqlOptions kPatient{.read_timeout = std::chrono::hours{24}};
+const sql::MysqlOptions kPatient{.read_timeout = std::chrono::hours{24}};
 
 // With another host available. A Galera cluster takes up to 7 s to expel a dead node, and commits
 // on the other nodes wait for that.

@@ -281,7 +281,6 @@ TEST(SubmitWait, ExitsWith125WhenOutputCannotBeWritten) {
 
 TEST(WaitInterrupted, NamesTheCommandThatEndsTheJob) {
   Cli cli(accept_all);
-  const Terminal plain;
   const Surroundings around{
       .program = cli.program, .clock = cli.clock, .out = cli.out, .err = cli.err};
   const auto parsed = parse_configuration(cli.program, {"submit", "--wait"}, Environment{});

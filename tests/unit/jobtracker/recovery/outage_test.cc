@@ -116,7 +116,7 @@ std::map<LogState, std::int64_t> outcomes(TrackerBundle& bundle, const std::stri
 
 TEST(Outage, EachFireInAForwardClockJumpHasAnOutcome) {
   constexpr Duration kInterval = seconds{10};
-  const auto job = [](const char* task_id, Overlap overlap) {
+  const auto job = [&](const char* task_id, Overlap overlap) {
     JobSpec made = job_every(task_id, kInterval);
     made.overlap = overlap;
     return made;
