@@ -18,6 +18,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kOtherRunsMax = 100'000;
+// For counting the waiting jobs of all groups, whichever job trackers answer for them.
+constexpr Duration kCountTimeMax = std::chrono::milliseconds{250};
 
 std::string labels_text(const std::map<std::string, std::string>& labels) {
   std::string text;
@@ -147,6 +149,9 @@ void QueryDesk::groups(const Asker& asker, const wire::Query& message) {
   const auto page = group_page(asker, message);
   if (!page) return;
   CountWaiting question{.now = clock_.now()};
+  if (const auto all = static_cast<std::int64_t>(catalog_.groups().size()); message.group.empty())
+    question.time_max = kCountTimeMax * static_cast<std::int64_t>(page->groups.size()) /
+                        std::max<std::int64_t>(all, 1);
   if (!ownership_.has_all()) {
     for (const GroupId group : page->groups) {
       const auto parts = catalog_.parts_of(group);
@@ -165,8 +170,10 @@ wire::Rows QueryDesk::group_rows(const GroupPage& page, const CountAnswer& count
                                  const OtherRuns& others) const {
   std::map<GroupId, CountAnswer::PerGroup> counts;
   for (const auto& one : counted.groups) {
-    counts[whole(one.group)].waiting += one.waiting;
-    counts[whole(one.group)].due += one.due;
+    CountAnswer::PerGroup& sum = counts[whole(one.group)];
+    sum.waiting += one.waiting;
+    sum.due += one.due;
+    sum.is_known = sum.is_known && one.is_known;
   }
   std::map<GroupId, std::int64_t> busy = others.by_group;
   for (const auto& [id, entry] : executing_.all()) ++busy[whole(entry.row.job.group)];
@@ -181,15 +188,20 @@ wire::Rows QueryDesk::group_rows(const GroupPage& page, const CountAnswer& count
     const bool is_push = executors_.has(id);
     const auto nodes =
         static_cast<std::int64_t>(is_push ? executors_.members(id).size() : workers_.count(id));
-    const bool is_of_use = group->served || is_push || nodes > 0 || counts[id].waiting > 0 ||
-                           busy[id] > 0 || defined.contains(id) || !ownership_.has_all(parts);
+    const CountAnswer::PerGroup& count = counts[id];
+    const auto known = [&](std::int64_t number) {
+      return count.is_known ? wire::Field{number} : wire::Field{};
+    };
+    const bool is_of_use = group->served || is_push || nodes > 0 || count.waiting > 0 ||
+                           !count.is_known || busy[id] > 0 || defined.contains(id) ||
+                           !ownership_.has_all(parts);
     if (!is_of_use) continue;
     reply.rows.push_back({{"group", group->name},
                           {"name", group->name},
                           {"kind", std::string(is_push ? "push" : "pull")},
-                          {"waiting", counts[id].waiting},
+                          {"waiting", known(count.waiting)},
                           {"executing", busy[id]},
-                          {"due", counts[id].due},
+                          {"due", known(count.due)},
                           {"nodes", nodes},
                           {"parts", static_cast<std::int64_t>(parts.size())}});
   }

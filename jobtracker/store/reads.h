@@ -225,10 +225,13 @@ struct CountWaiting {
   // Most rows to count per table; a larger count is reported as this number. An exact count of a
   // huge table takes seconds.
   std::int64_t rows_max = 1'000'000;
+  // Groups that are not counted within this time are reported as unknown. 0: all are counted.
+  Duration time_max{};
 };
 struct CountAnswer {
   struct PerGroup {
     GroupId group{};
+    bool is_known = true;
     std::int64_t waiting = 0;
     std::int64_t due = 0;
     // The earliest due time of the counted rows; epoch: none is due.

@@ -147,6 +147,15 @@ TEST_F(QueryPlansTest, OpensNoTableOfAGroupWithoutWaitingJobs) {
   EXPECT_THAT(plans(), AllOf(HasSubstr("lts_wjq_default"), Not(HasSubstr("lts_wjq_other"))));
 }
 
+TEST_F(QueryPlansTest, CountsNoFurtherGroupAfterTheTimeLimit) {
+  const CountWaiting limited{.now = at(10), .time_max = Duration{1}};
+  EXPECT_THAT(plans_of(limited), Not(HasSubstr("lts_wjq_default")));
+  const auto counts = std::get<CountAnswer>(store_->read(limited).value()).groups;
+  ASSERT_EQ(counts.size(), 1u);
+  EXPECT_FALSE(counts.front().is_known);
+  EXPECT_THAT(plans_of(CountWaiting{.now = at(10)}), HasSubstr("lts_wjq_default"));
+}
+
 TEST_F(QueryPlansTest, DueJobsAreReadInIndexOrder) {
   const auto along_the_order =
       AllOf(HasSubstr("lts_wjq_default.order (priority>?)"),
