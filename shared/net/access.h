@@ -4,8 +4,9 @@
 
 namespace carillon::net {
 
-// Access control of a connection. With no member set, on loopback, both ends use a token in a file
-// that only this user can read; other addresses need keys, a token file, or `insecure`.
+// Access control of a connection. With no member set, on loopback, both ends prove by a token in a
+// file that only this user can read that they are programs of this user; other addresses need keys,
+// a token file, or `insecure`.
 struct Access {
   std::string keys{};        // folder of CURVE keys, see make_keys()
   std::string token_file{};  // for a client: used instead of the file for the port

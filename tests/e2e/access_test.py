@@ -1,16 +1,20 @@
-"""Who may submit: the user of the tracker, by a token that only that user can read."""
+"""Who may submit, and who may hand out jobs: the user of the tracker, by a token that only that user
+can read."""
 
 import os
 import pwd
 import shutil
 import signal
+import socket
 import stat
 import subprocess
+import threading
 
 import harness
 from harness import BIN, E2eTest, wait_for
 
 OTHER = "nobody"
+WRONG_TOKEN = "0123456789" * 8
 
 
 class Token(E2eTest):
@@ -23,7 +27,7 @@ class Token(E2eTest):
         self.assertEqual(stat.S_IMODE(self.token.stat().st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(self.token.parent.stat().st_mode), 0o700)
         self.assertEqual(self.token.stat().st_uid, os.getuid())
-        self.assertGreaterEqual(len(self.token.read_bytes().strip()), 32)
+        self.assertEqual(len(self.token.read_bytes().strip()), 80)
 
     def test_programs_of_the_same_user_use_the_token_silently(self):
         answer = self.one.submit("--task-id", "mine", "--", "true")
@@ -63,7 +67,7 @@ class Token(E2eTest):
 
     def test_a_wrong_token_is_refused_with_a_clear_message(self):
         wrong = self.folder / "wrong.token"
-        wrong.write_text("0" * 64)
+        wrong.write_text(WRONG_TOKEN)
         wrong.chmod(0o600)
         self.assertRegex(self.denied("--token-file", wrong).err, r"^jobclient: submit: .*(?i:access denied)")
 
@@ -83,7 +87,7 @@ class Token(E2eTest):
 
     def test_a_worker_with_a_wrong_token_gets_no_job(self):
         wrong = self.folder / "wrong.token"
-        wrong.write_text("0" * 64)
+        wrong.write_text(WRONG_TOKEN)
         wrong.chmod(0o600)
         worker = self.one.start_worker("--token-file", wrong, "--group", "theirs", wait=False)
         wait_for("its words", lambda: "denied" in worker.log())
@@ -121,6 +125,82 @@ class Token(E2eTest):
         empty = self.folder / "empty"
         empty.mkdir(mode=0o700)
         other.client("--insecure", "list", env={"XDG_RUNTIME_DIR": str(empty)})
+
+
+class Squatter:
+    """A program at the port of a job tracker that has died. It offers one access mechanism after the
+    other, says whatever completes a handshake without a secret, and notes what it is told."""
+
+    MECHANISMS = (b"NULL", b"PLAIN", b"CURVE")
+    READY = b"\x04\x29\x05READY\x0bSocket-Type\0\0\0\x06ROUTER\x08Identity\0\0\0\0"
+    SAYS = {b"NULL": READY, b"PLAIN": b"\x04\x08\x07WELCOME" + READY,
+            b"CURVE": b"\x04\xa8\x07WELCOME" + b"w" * 160}
+
+    def __init__(self, port):
+        self.heard = {one: [] for one in self.MECHANISMS}
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", port))
+        self.listener.listen(64)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            for mechanism in self.MECHANISMS:
+                try:
+                    connection, _ = self.listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    self.heard[mechanism].append(self.greet(connection, mechanism))
+
+    def greet(self, connection, mechanism):
+        heard = b""
+        connection.settimeout(0.5)
+        try:
+            connection.sendall(b"\xff" + b"\0" * 8 + b"\x7f\x03\x01" + mechanism.ljust(20, b"\0") +
+                               bytes([mechanism != b"NULL"]) + b"\0" * 31)
+            connection.sendall(self.SAYS[mechanism])
+            while part := connection.recv(65536):
+                heard += part
+        except OSError:
+            pass
+        return heard
+
+    def has_met_all(self):
+        # A probe of the client greets, but says nothing else.
+        return all(len(heard) >= 3 for heard in self.heard.values())
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join(harness.PATIENCE)
+
+
+class TakenPort(E2eTest):
+    def test_a_program_at_the_port_of_a_dead_tracker_gets_no_secret_and_no_worker(self):
+        one = self.cluster()
+        worker = one.start_worker(name="trusting")
+        token = one.folder / "run" / "carillon" / f"{one.port}.token"
+        first = token.read_text().strip()
+        one.tracker.kill()
+        for left in ("as the kill left it", "as a clean stop leaves it"):
+            with self.subTest(token=left):
+                squatter = Squatter(one.port)
+                wait_for("the task tracker to try all", squatter.has_met_all)
+                squatter.close()
+                heard = b"".join(b"".join(all_of) for all_of in squatter.heard.values())
+                for secret in (first, first[:40], first[40:], "trusting"):
+                    self.assertNotIn(secret.encode(), heard)
+                token.unlink(missing_ok=True)
+        self.assertTrue(worker.is_running())
+        one.start_tracker()
+        second = token.read_text().strip()
+        self.assertNotEqual(first[:40], second[:40])
+        self.assertNotEqual(first[40:], second[40:])
+        one.submit("--task-id", "after", "--", "true")
+        one.wait_ended("after")
 
 
 class AnotherUser(E2eTest):

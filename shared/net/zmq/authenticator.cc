@@ -13,12 +13,8 @@ namespace {
 enum Part : std::size_t { kVersion = 0, kRequestId, kDomain, kAddress, kIdentity, kMechanism };
 constexpr std::size_t kCredentials = 6;
 
-// The password of PLAIN, or the key of CURVE; empty for other mechanisms.
-std::string credential_of(const std::string& mechanism,
-                          const std::vector<zmq::message_t>& request) {
-  if (mechanism == "PLAIN" && request.size() == kCredentials + 2) {
-    return request[kCredentials + 1].to_string();
-  }
+// The public key of CURVE; empty for other mechanisms.
+std::string key_of(const std::string& mechanism, const std::vector<zmq::message_t>& request) {
   if (mechanism == "CURVE" && request.size() == kCredentials + 1 &&
       request[kCredentials].size() == 32) {
     std::array<char, 41> text{};
@@ -29,15 +25,6 @@ std::string credential_of(const std::string& mechanism,
 }
 
 }  // namespace
-
-bool is_same_secret(const std::string& one, const std::string& other) {
-  if (one.size() != other.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    difference |= static_cast<unsigned>(one[i] ^ other[i]);
-  }
-  return difference == 0;
-}
 
 Authenticator::Authenticator(EventLoop& loop, zmq::context_t& context, IsAllowed is_allowed)
     : is_allowed_(std::move(is_allowed)),
@@ -67,7 +54,8 @@ void Authenticator::answer(const std::vector<zmq::message_t>& request) {
   if (request.size() > kCredentials) {
     request_id = request[kRequestId].to_string();
     const std::string mechanism = request[kMechanism].to_string();
-    allowed = is_allowed_(mechanism, credential_of(mechanism, request));
+    const std::string key = key_of(mechanism, request);
+    allowed = !key.empty() && is_allowed_(key);
     // Logs only some: a client that keeps trying must not fill the log.
     if (!allowed && std::has_single_bit(++denied_)) {
       log_.warn("access denied", "address", request[kAddress].to_string(), "mechanism", mechanism,

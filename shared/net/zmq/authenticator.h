@@ -18,9 +18,8 @@ namespace carillon::net {
 // Thread: the loop. ZeroMQ waits for it only with the handshake.
 class Authenticator {
  public:
-  // The client's password, or its CURVE key of 40 characters.
-  using IsAllowed =
-      std::function<bool(const std::string& mechanism, const std::string& credential)>;
+  // `key`: the client's public CURVE key, which it has proven to own.
+  using IsAllowed = std::function<bool(const std::string& key)>;
 
   Authenticator(EventLoop& loop, zmq::context_t& context, IsAllowed is_allowed);
   Authenticator(const Authenticator&) = delete;
@@ -36,9 +35,5 @@ class Authenticator {
   zmq::socket_t socket_;
   SocketWatch watch_;
 };
-
-// Takes the same time for equal and different texts of one length, so that a secret cannot be
-// guessed character by character.
-bool is_same_secret(const std::string& one, const std::string& other);
 
 }  // namespace carillon::net

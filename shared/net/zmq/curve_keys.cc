@@ -17,12 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kKeyCharacters = 40;
-
-bool is_key(const std::string& text) {
-  std::array<std::uint8_t, 32> raw{};
-  return text.size() == kKeyCharacters && zmq_z85_decode(raw.data(), text.c_str()) != nullptr;
-}
+using KeyText = std::array<char, kCurveKeyCharacters + 1>;
 
 Result<std::string> read_key(const fs::path& path) {
   std::ifstream file(path);
@@ -33,7 +28,7 @@ Result<std::string> read_key(const fs::path& path) {
                                            " (create keys with: jobclient keys new DIR)"};
   }
   file >> text;
-  if (!is_key(text)) {
+  if (!is_curve_key(text)) {
     return Error{ErrorCode::kInvalidArgument,
                  path.string() + " contains no CURVE key of 40 characters"};
   }
@@ -78,18 +73,37 @@ Status check_has_no_keys(const fs::path& root) {
 }
 
 Status write_pair(const fs::path& folder, const std::string& name, std::string& public_key) {
-  std::array<char, kKeyCharacters + 1> own{};
-  std::array<char, kKeyCharacters + 1> secret{};
-  if (zmq_curve_keypair(own.data(), secret.data()) != 0) {
-    return Error{ErrorCode::kUnavailable,
-                 std::string{"cannot create CURVE keys: "} + zmq_strerror(zmq_errno())};
-  }
-  public_key = own.data();
-  CARILLON_TRY(write_key(folder / (name + ".key"), secret.data(), 0600));
+  const KeyPair pair = CARILLON_TRY(make_key_pair());
+  public_key = pair.own;
+  CARILLON_TRY(write_key(folder / (name + ".key"), pair.secret, 0600));
   return write_key(folder / (name + ".pub"), public_key, 0644);
 }
 
 }  // namespace
+
+Result<KeyPair> make_key_pair() {
+  KeyText own{};
+  KeyText secret{};
+  if (zmq_curve_keypair(own.data(), secret.data()) != 0) {
+    return Error{ErrorCode::kUnavailable,
+                 std::string{"cannot create CURVE keys: "} + zmq_strerror(zmq_errno())};
+  }
+  return KeyPair{.secret = secret.data(), .own = own.data()};
+}
+
+bool is_curve_key(const std::string& text) {
+  std::array<std::uint8_t, 32> raw{};
+  return text.size() == kCurveKeyCharacters && zmq_z85_decode(raw.data(), text.c_str()) != nullptr;
+}
+
+Result<std::string> public_key_of(const std::string& secret) {
+  KeyText own{};
+  if (zmq_curve_public(own.data(), secret.c_str()) != 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 std::string{"cannot use a CURVE key: "} + zmq_strerror(zmq_errno())};
+  }
+  return std::string{own.data()};
+}
 
 Status make_keys(const std::string& folder) {
   const fs::path root{folder};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
 
@@ -15,6 +16,21 @@
 //
 // Thread: any.
 namespace carillon::net {
+
+struct KeyPair {
+  std::string secret{};
+  std::string own{};  // public
+};
+
+// New and random.
+Result<KeyPair> make_key_pair();
+
+// Whether a text can be a key. kCurveKeyCharacters long.
+inline constexpr std::size_t kCurveKeyCharacters = 40;
+bool is_curve_key(const std::string& text);
+
+// The public key of the pair with this secret key.
+Result<std::string> public_key_of(const std::string& secret);
 
 struct ServerKeys {
   std::string secret{};

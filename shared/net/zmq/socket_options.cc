@@ -13,6 +13,8 @@ constexpr int kFramesQueuedMax =
 constexpr int kHeartbeatMs = 1000;
 constexpr int kSilenceMs = 3000;    // a peer without a heartbeat for this time is dead
 constexpr int kHandshakeMs = 5000;  // time-out of the handshake
+// What CURVE adds to a message: name, nonce, authentication code and flags.
+constexpr std::int64_t kCurveBytes = 8 + 8 + 16 + 1;
 
 }  // namespace
 
@@ -20,7 +22,8 @@ void set_common_options(zmq::socket_t& socket, const Endpoint& endpoint) {
   socket.set(zmq::sockopt::linger, 0);
   socket.set(zmq::sockopt::sndhwm, kFramesQueuedMax);
   socket.set(zmq::sockopt::rcvhwm, kFramesQueuedMax);
-  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(wire::kFrameBytesMax));
+  socket.set(zmq::sockopt::maxmsgsize,
+             static_cast<std::int64_t>(wire::kFrameBytesMax) + kCurveBytes);
   socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatMs);
   socket.set(zmq::sockopt::heartbeat_timeout, kSilenceMs);
   socket.set(zmq::sockopt::heartbeat_ttl, kSilenceMs);

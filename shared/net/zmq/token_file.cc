@@ -1,22 +1,19 @@
 #include "shared/net/zmq/token_file.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "shared/net/zmq/curve_keys.h"
 
 namespace carillon::net {
 namespace {
 
-constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kTokenFileBytesMax = 4096;
 
 // A file descriptor that closes itself.
@@ -75,25 +72,22 @@ Result<Descriptor> open_folder(const std::string& folder) {
   return descriptor;
 }
 
-bool is_token(const std::string& text) {
-  return text.size() >= 2 * kTokenBytes &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c); });
-}
-
 // `fix`: the remedy for a file without a token.
-Result<std::string> take_token(int fd, const std::string& path, const char* fix) {
+Result<Token> take_token(int fd, const std::string& path, const char* fix) {
   std::string text(kTokenFileBytesMax, '\0');
   const auto got = ::read(fd, text.data(), text.size());
   if (got < 0) return system_error("read", path);
   text.resize(static_cast<std::size_t>(got));
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (!is_token(text)) {
+  Token token{.server = text.substr(0, kCurveKeyCharacters)};
+  if (text.size() > kCurveKeyCharacters) token.client_secret = text.substr(kCurveKeyCharacters);
+  if (!is_curve_key(token.server) || !is_curve_key(token.client_secret)) {
     return Error{ErrorCode::kInvalidArgument, path + " contains no token (" + fix + ")"};
   }
-  return text;
+  return token;
 }
 
-Result<std::string> read_token_in(int folder, const std::string& path) {
+Result<Token> read_token_in(int folder, const std::string& path) {
   const Descriptor file(
       ::openat(folder, name_of(path).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_error("read", path);
@@ -101,26 +95,10 @@ Result<std::string> read_token_in(int folder, const std::string& path) {
   return take_token(file.get(), path, "remove it and restart the job tracker");
 }
 
-// Secrets come directly from the system; Random is for what tests repeat.
-Result<std::string> draw_token() {
-  std::array<unsigned char, kTokenBytes> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return system_error("create", "a random token");
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    token += kDigits[byte >> 4U];
-    token += kDigits[byte & 15U];
-  }
-  return token;
-}
-
-Status write_token(int folder, const std::string& path, const std::string& token) {
-  // Written to another file and renamed, so that no reader sees half of it.
+Status write_token_in(int folder, const std::string& path, const Token& token) {
   const std::string beside = name_of(path) + "." + std::to_string(::getpid());
   ::unlinkat(folder, beside.c_str(), 0);
-  const std::string text = token + "\n";
+  const std::string text = token.server + token.client_secret + "\n";
   {
     const Descriptor file(::openat(folder, beside.c_str(),
                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -148,7 +126,7 @@ std::string service_token_path(std::uint16_t port) {
   return "/run/carillon/" + std::to_string(port) + ".token";
 }
 
-Result<std::string> make_token(const std::string& path) {
+Status write_token(const std::string& path, const Token& token) {
   const std::string folder = folder_of(path);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     Error failure = system_error("make", folder);
@@ -156,20 +134,16 @@ Result<std::string> make_token(const std::string& path) {
     return failure;
   }
   const Descriptor descriptor = CARILLON_TRY(open_folder(folder));
-  auto known = read_token_in(descriptor.get(), path);
-  if (known.ok()) return known;
-  const std::string token = CARILLON_TRY(draw_token());
-  CARILLON_TRY(write_token(descriptor.get(), path, token));
-  return token;
+  return write_token_in(descriptor.get(), path, token);
 }
 
-Result<std::string> read_token(const std::string& path) {
+Result<Token> read_token(const std::string& path) {
   const std::string folder = folder_of(path);
   const Descriptor descriptor = CARILLON_TRY(open_folder(folder.empty() ? "." : folder));
   return read_token_in(descriptor.get(), path);
 }
 
-Result<std::string> read_given_token(const std::string& path) {
+Result<Token> read_given_token(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_error("read", path);
   // A user-chosen file may be any file.
@@ -200,7 +174,7 @@ Result<FoundToken> find_token(const std::string& own, const std::string& of_serv
   return failure;
 }
 
-void remove_token(const std::string& path, const std::string& token) {
+void remove_token(const std::string& path, const Token& token) {
   const auto found = read_token(path);
   if (found.ok() && found.value() == token) ::unlink(path.c_str());
 }

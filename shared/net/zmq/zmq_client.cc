@@ -62,7 +62,7 @@ std::string next_monitor() {
 struct Pass {
   std::optional<ClientKeys> keys{};
   std::string keys_folder{};
-  // Read for each connection, because a restarted job tracker may have a new token.
+  // Read for each connection, because a restarted job tracker has a new token.
   std::string token_path{};
   std::string service_token_path{};  // empty: token_path was given
 };
@@ -137,7 +137,7 @@ class ZmqClient final : public ClientTransport {
  private:
   void connect();
   Status open_connection();
-  void show_pass(Connection& connection) const;
+  Status show_pass(Connection& connection) const;
   void retry_after(Duration wait);
   bool read_frames();
   bool read_events();
@@ -146,9 +146,11 @@ class ZmqClient final : public ClientTransport {
   bool is_finding_out();
   void on_up();
   void on_down(std::string reason);
+  Result<ClientKeys> keys_of_token(Connection& connection) const;
   Result<FoundToken> read_pass_token() const;
   bool has_token_changed() const;
   std::string denied_reason() const;
+  std::string closed_reason() const;
   std::string mismatch_reason() const;
   std::string stranger_reason() const;
 
@@ -187,7 +189,7 @@ Status ZmqClient::open_connection() {
   const std::string what = "cannot connect to " + endpoint_.text();
   try {
     connection_ = std::make_unique<Connection>(*context_, endpoint_);
-    show_pass(*connection_);
+    CARILLON_TRY(show_pass(*connection_));
     // Frames are read before the event that the connection broke, hence this order.
     connection_->socket_watch.emplace(loop_, connection_->socket, [this] { return read_frames(); });
     const std::string monitor = next_monitor();
@@ -204,29 +206,35 @@ Status ZmqClient::open_connection() {
   return {};
 }
 
-void ZmqClient::show_pass(Connection& connection) const {
-  if (pass_.keys) {
-    connection.socket.set(zmq::sockopt::curve_secretkey, pass_.keys->secret);
-    connection.socket.set(zmq::sockopt::curve_publickey, pass_.keys->own);
-    connection.socket.set(zmq::sockopt::curve_serverkey, pass_.keys->server);
-  } else if (!pass_.token_path.empty()) {
-    auto token = read_pass_token();
-    if (token.ok()) {
-      connection.token = std::move(token).value();
-      connection.socket.set(zmq::sockopt::plain_username, "carillon");
-      connection.socket.set(zmq::sockopt::plain_password, connection.token.token);
-    } else {
-      // Perhaps no program listens, or the job tracker needs no token: this becomes clear soon.
-      connection.token_problem = token.error().message;
-    }
+Status ZmqClient::show_pass(Connection& connection) const {
+  if (!pass_.keys && pass_.token_path.empty()) return {};
+  const ClientKeys keys = pass_.keys ? *pass_.keys : CARILLON_TRY(keys_of_token(connection));
+  connection.socket.set(zmq::sockopt::curve_secretkey, keys.secret);
+  connection.socket.set(zmq::sockopt::curve_publickey, keys.own);
+  connection.socket.set(zmq::sockopt::curve_serverkey, keys.server);
+  return {};
+}
+
+Result<ClientKeys> ZmqClient::keys_of_token(Connection& connection) const {
+  auto token = read_pass_token();
+  if (!token.ok()) {
+    connection.token_problem = token.error().message;
+    // Perhaps no program listens: this becomes clear soon. No program has these keys, so whoever
+    // listens is not taken for a job tracker.
+    const KeyPair nobody = CARILLON_TRY(make_key_pair());
+    return ClientKeys{.secret = nobody.secret, .own = nobody.own, .server = nobody.own};
   }
+  connection.token = std::move(token).value();
+  const Token& keys = connection.token.token;
+  std::string own = CARILLON_TRY(public_key_of(keys.client_secret));
+  return ClientKeys{.secret = keys.client_secret, .own = std::move(own), .server = keys.server};
 }
 
 Result<FoundToken> ZmqClient::read_pass_token() const {
   if (!pass_.service_token_path.empty()) {
     return find_token(pass_.token_path, pass_.service_token_path);
   }
-  std::string token = CARILLON_TRY(read_given_token(pass_.token_path));
+  Token token = CARILLON_TRY(read_given_token(pass_.token_path));
   return FoundToken{pass_.token_path, std::move(token)};
 }
 
@@ -306,14 +314,14 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
       }
       // A job tracker with other access control may have closed it before its reason was read.
       connection_->is_denied = connection_->is_doubtful = true;
-      connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
-                                             " closed the connection (is " + pass_.keys_folder +
-                                             "/server.pub this job tracker's key?)"
-                                       : mismatch_reason();
+      connection_->reason = closed_reason();
       return true;
     case ZMQ_EVENT_CONNECT_RETRIED:
     case ZMQ_EVENT_DISCONNECTED:
       if (connection_->is_doubtful && is_finding_out()) return true;
+      // ZeroMQ reports nothing else if a program answers in another protocol.
+      if (connection_->connected_at && !is_connected_ && connection_->reason.empty())
+        connection_->reason = stranger_reason();
       on_down(connection_->reason);
       return false;
     default:
@@ -391,17 +399,31 @@ std::string ZmqClient::denied_reason() const {
   return "access denied: the token in " + connection_->token.path + " is not the job tracker's";
 }
 
+// The program at the address does not have the expected key.
+std::string ZmqClient::closed_reason() const {
+  if (pass_.keys) {
+    return "access denied: " + endpoint_.text() + " closed the connection (is " +
+           pass_.keys_folder + "/server.pub this job tracker's key?)";
+  }
+  if (pass_.token_path.empty()) return mismatch_reason();
+  if (!connection_->token_problem.empty()) {
+    return "access denied: " + connection_->token_problem +
+           " (run as the job tracker's user, or pass --token-file, or --keys DIR if it was started "
+           "with keys)";
+  }
+  return "access denied: the program that listens at " + endpoint_.text() +
+         " is not the job tracker that wrote the token in " + connection_->token.path +
+         " (pass --keys DIR if it was started with keys, or --token-file if another user runs it)";
+}
+
+// The program at the address wants other access data.
 std::string ZmqClient::mismatch_reason() const {
   if (pass_.keys) return "access denied: the job tracker does not accept keys (leave out --keys)";
-  if (!connection_->token.token.empty()) {
-    return "access denied: the job tracker does not accept tokens (pass --keys DIR, or --insecure)";
-  }
-  if (connection_->token_problem.empty()) {
+  if (pass_.token_path.empty()) {
     return "access denied: the job tracker requires a token or keys (leave out --insecure)";
   }
-  return "access denied: " + connection_->token_problem +
-         " (run as the job tracker's user, or pass --token-file, or --keys DIR if it was started "
-         "with keys)";
+  return "access denied: the job tracker does not prove who it is (pass --insecure if you started "
+         "it with --insecure)";
 }
 
 std::string ZmqClient::stranger_reason() const {

@@ -24,56 +24,64 @@ constexpr int kLingerMs = 300;                         // for the last answers, 
 
 // The access control of a server.
 struct Entrance {
-  std::optional<ServerKeys> keys{};
-  bool is_token_needed = false;
+  std::string secret{};          // the server's key; empty: everyone may connect
+  std::optional<Token> token{};  // for the clients; otherwise they need keys
+  std::string token_client{};    // the public key of who has the token
 };
 
+Result<Entrance> make_token_entrance() {
+  const KeyPair server = CARILLON_TRY(make_key_pair());
+  const KeyPair client = CARILLON_TRY(make_key_pair());
+  return Entrance{.secret = server.secret,
+                  .token = Token{.server = server.own, .client_secret = client.secret},
+                  .token_client = client.own};
+}
+
 Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
-  Entrance entrance;
   if (!access.keys.empty() && access.insecure) {
     return Error{ErrorCode::kInvalidArgument,
                  "--keys and --insecure contradict each other (give one)"};
   }
   if (!access.keys.empty()) {
-    entrance.keys = CARILLON_TRY(read_server_keys(access.keys));
-  } else if (!access.insecure && !endpoint.is_loopback()) {
+    const ServerKeys keys = CARILLON_TRY(read_server_keys(access.keys));
+    return Entrance{.secret = keys.secret};
+  }
+  if (access.insecure) return Entrance{};
+  if (!endpoint.is_loopback()) {
     return Error{
         ErrorCode::kInvalidArgument,
         "cannot listen on " + endpoint.text() +
             " without access control: programs on other machines could run commands (pass --keys "
             "DIR, created by jobclient keys new DIR; or --insecure; or listen on 127.0.0.1)"};
-  } else {
-    entrance.is_token_needed = !access.insecure;
   }
-  return entrance;
+  return make_token_entrance();
 }
 
 class ZmqServer final : public ServerTransport {
  public:
-  ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access,
-            const Entrance& entrance);
+  ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access, Entrance entrance);
   ~ZmqServer() override;
   ZmqServer(const ZmqServer&) = delete;
   ZmqServer& operator=(const ZmqServer&) = delete;
 
   // Writes or deletes the token file of the port.
-  Status settle_token(const Environment& environment, bool is_token_needed);
+  Status settle_token(const Environment& environment);
 
   void set_receiver(ServerReceiver* receiver) override { receiver_ = receiver; }
   Status send(const Peer& peer, std::string frame) override;
   std::string endpoint() const override { return endpoint_.text(); }
 
  private:
-  bool is_allowed(const std::string& mechanism, const std::string& credential) const;
+  bool is_allowed(const std::string& key) const;
   bool read_frames();
   // Reads one frame and returns its size; none: no frame waits.
   std::optional<std::size_t> read_frame();
 
   const Logger log_{"transport"};
   const std::string keys_folder_;
+  const Entrance entrance_;
   ServerReceiver* receiver_ = nullptr;
-  std::string token_path_;
-  std::string token_;
+  std::string token_path_;  // of a file that was written
   zmq::context_t context_;
   std::optional<Authenticator> authenticator_;
   zmq::socket_t socket_;
@@ -82,21 +90,17 @@ class ZmqServer final : public ServerTransport {
 };
 
 ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access,
-                     const Entrance& entrance)
-    : keys_folder_(access.keys), socket_(context_, zmq::socket_type::router) {
+                     Entrance entrance)
+    : keys_folder_(access.keys),
+      entrance_(std::move(entrance)),
+      socket_(context_, zmq::socket_type::router) {
   set_common_options(socket_, endpoint);
   socket_.set(zmq::sockopt::router_mandatory, true);
-  if (entrance.keys || entrance.is_token_needed) {
-    authenticator_.emplace(loop, context_, [this](const auto& mechanism, const auto& credential) {
-      return is_allowed(mechanism, credential);
-    });
+  if (!entrance_.secret.empty()) {
+    authenticator_.emplace(loop, context_, [this](const auto& key) { return is_allowed(key); });
     socket_.set(zmq::sockopt::zap_domain, "carillon");
-  }
-  if (entrance.keys) {
     socket_.set(zmq::sockopt::curve_server, true);
-    socket_.set(zmq::sockopt::curve_secretkey, entrance.keys->secret);
-  } else if (entrance.is_token_needed) {
-    socket_.set(zmq::sockopt::plain_server, true);
+    socket_.set(zmq::sockopt::curve_secretkey, entrance_.secret);
   }
 
   // ZeroMQ binds to addresses and interfaces, and treats * as an interface.
@@ -114,26 +118,26 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
 ZmqServer::~ZmqServer() {
   watch_.reset();
   socket_.set(zmq::sockopt::linger, kLingerMs);
-  if (!token_.empty()) remove_token(token_path_, token_);
+  if (!token_path_.empty()) remove_token(token_path_, *entrance_.token);
 }
 
-Status ZmqServer::settle_token(const Environment& environment, bool is_token_needed) {
-  token_path_ = token_path(environment, endpoint_.port);
+Status ZmqServer::settle_token(const Environment& environment) {
   if (!endpoint_.is_loopback()) return {};
-  if (is_token_needed) {
-    token_ = CARILLON_TRY(make_token(token_path_));
+  const std::string path = token_path(environment, endpoint_.port);
+  if (entrance_.token) {
+    CARILLON_TRY(write_token(path, *entrance_.token));
+    token_path_ = path;
     return {};
   }
   // A token file of a killed job tracker would mislead clients.
-  const auto stale = read_token(token_path_);
-  if (stale.ok()) remove_token(token_path_, stale.value());
+  const auto stale = read_token(path);
+  if (stale.ok()) remove_token(path, stale.value());
   return {};
 }
 
-bool ZmqServer::is_allowed(const std::string& mechanism, const std::string& credential) const {
-  if (mechanism == "PLAIN") return !token_.empty() && is_same_secret(credential, token_);
-  if (mechanism == "CURVE") return read_allowed_clients(keys_folder_).contains(credential);
-  return false;
+bool ZmqServer::is_allowed(const std::string& key) const {
+  if (entrance_.token) return key == entrance_.token_client;
+  return read_allowed_clients(keys_folder_).contains(key);
 }
 
 Status ZmqServer::send(const Peer& peer, std::string frame) {
@@ -186,14 +190,14 @@ Result<std::unique_ptr<ServerTransport>> listen_zmq(EventLoop& loop, const Envir
                                                     const std::string& endpoint,
                                                     const Access& access) {
   const Endpoint wanted = CARILLON_TRY(parse_endpoint(endpoint));
-  const Entrance entrance = CARILLON_TRY(make_entrance(wanted, access));
+  Entrance entrance = CARILLON_TRY(make_entrance(wanted, access));
   std::unique_ptr<ZmqServer> server;
   try {
-    server = std::make_unique<ZmqServer>(loop, wanted, access, entrance);
+    server = std::make_unique<ZmqServer>(loop, wanted, access, std::move(entrance));
   } catch (const zmq::error_t& failure) {
     return zmq_error("cannot listen on " + wanted.text(), failure);
   }
-  CARILLON_TRY(server->settle_token(environment, entrance.is_token_needed));
+  CARILLON_TRY(server->settle_token(environment));
   return std::unique_ptr<ServerTransport>(std::move(server));
 }
 

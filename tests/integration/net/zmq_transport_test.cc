@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -54,6 +53,10 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+Token new_token() {
+  return {.server = make_key_pair().value().own, .client_secret = make_key_pair().value().secret};
+}
+
 // Remembers what arrived; sends everything back when told to.
 struct ServerSide final : ServerReceiver {
   void on_frame(const Peer& peer, std::string_view frame) override {
@@ -95,11 +98,17 @@ class FrozenServer {
   FrozenServer& operator=(const FrozenServer&) = delete;
 
   const std::string& endpoint() const { return endpoint_; }
-  // Of all connections.
-  void hang_up() const {
+  // On all connections, which it closes.
+  void answer(std::string_view bytes) const {
     pollfd waiting{.fd = listener_, .events = POLLIN, .revents = 0};
-    while (::poll(&waiting, 1, 0) > 0) ::close(::accept(listener_, nullptr, nullptr));
+    while (::poll(&waiting, 1, 0) > 0) {
+      const int fd = ::accept(listener_, nullptr, nullptr);
+      EXPECT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(bytes.size()));
+      ::close(fd);
+    }
   }
+  void hang_up() const { answer({}); }
 
  private:
   const int listener_;
@@ -172,15 +181,30 @@ TEST(ZmqTransport, WritesItsTokenForItsUserOnlyAndRemovesIt) {
 TEST(ZmqTransport, DeniesAWrongTokenAndReportsIt) {
   Bundle b;
   b.listen(kAnyPort, {});
-  const std::string wrong = (b.folder.path() / "wrong.token").string();
-  std::ofstream(wrong) << std::string(64, 'a') << "\n";
-  fs::permissions(wrong, fs::perms::owner_read);
+  const std::string wrong = (b.folder.path() / "wrong" / "1.token").string();
+  Token token = read_token(b.token_file()).value();
+  token.client_secret = new_token().client_secret;
+  ASSERT_TRUE(write_token(wrong, token).ok());
   b.connect({.token_file = wrong});
   ASSERT_TRUE(b.eventually([&] { return !b.client_side.reasons.empty(); }));
   EXPECT_THAT(b.client_side.reasons,
               ElementsAre("access denied: the token in " + wrong + " is not the job tracker's"));
   EXPECT_FALSE(b.client->is_connected());
   EXPECT_EQ(b.client->send("x").error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(b.server_side.frames, ElementsAre());
+}
+
+TEST(ZmqTransport, RefusesAServerThatDidNotWriteTheToken) {
+  Bundle b;
+  b.listen(kAnyPort, {});
+  const std::string wrong = (b.folder.path() / "wrong" / "1.token").string();
+  ASSERT_TRUE(write_token(wrong, new_token()).ok());
+  b.connect({.token_file = wrong});
+  ASSERT_TRUE(b.eventually([&] { return !b.client_side.reasons.empty(); }));
+  EXPECT_THAT(b.client_side.reasons[0],
+              StartsWith("access denied: the program that listens at " + b.server->endpoint() +
+                         " is not the job tracker that wrote the token in " + wrong));
+  EXPECT_FALSE(b.client->is_connected());
   EXPECT_THAT(b.server_side.frames, ElementsAre());
 }
 
@@ -219,6 +243,17 @@ TEST(ZmqTransport, DistinguishesAForeignServerFromADenyingJobTracker) {
   }
 }
 
+TEST(ZmqTransport, RecognizesAServerThatAnswersInAnotherProtocol) {
+  Bundle b;
+  const FrozenServer stranger;
+  b.connect_to(stranger.endpoint(), {});
+  ASSERT_TRUE(b.eventually([&] {
+    stranger.answer("HTTP/1.1 400 Bad Request\r\n\r\n");
+    return !b.client_side.reasons.empty();
+  }));
+  EXPECT_THAT(b.client_side.reasons[0], HasSubstr("does not speak Carillon's protocol"));
+}
+
 TEST(ZmqTransport, AcceptsAClientWithTheTokenFile) {
   Bundle b;
   b.listen(kAnyPort, {});
@@ -234,10 +269,12 @@ TEST(TokenFile, UsesTheServiceTokenOnlyWithoutAUserToken) {
   const std::string own = (folder.path() / "own" / "1.token").string();
   const std::string of_service = (services.path() / "1.token").string();
   EXPECT_THAT(find_token(own, of_service).error().message, Not(HasSubstr(of_service)));
-  const std::string theirs = make_token(of_service).value();
+  const Token theirs = new_token();
+  ASSERT_TRUE(write_token(of_service, theirs).ok());
   EXPECT_EQ(find_token(own, of_service).value().token, theirs);
   EXPECT_EQ(find_token(own, of_service).value().path, of_service);
-  const std::string mine = make_token(own).value();
+  const Token mine = new_token();
+  ASSERT_TRUE(write_token(own, mine).ok());
   EXPECT_EQ(find_token(own, of_service).value().token, mine);
 }
 
@@ -246,7 +283,7 @@ TEST(TokenFile, NamesAServiceTokenThatIsOpenToOthers) {
   const TemporaryFolder services;
   const std::string own = (folder.path() / "own" / "1.token").string();
   const std::string of_service = (services.path() / "1.token").string();
-  ASSERT_TRUE(make_token(of_service).ok());
+  ASSERT_TRUE(write_token(of_service, new_token()).ok());
   fs::permissions(of_service, fs::perms::others_read, fs::perm_options::add);
   const Error error = find_token(own, of_service).error();
   EXPECT_THAT(error.message, HasSubstr((folder.path() / "own").string()));
@@ -262,12 +299,22 @@ TEST(ZmqTransport, DeniesAnInsecureClientAtASecureServer) {
   EXPECT_THAT(b.client_side.reasons[0], HasSubstr("access denied"));
 }
 
-TEST(ZmqTransport, AcceptsEveryClientAtAnInsecureServer) {
+TEST(ZmqTransport, AcceptsEveryInsecureClientAtAnInsecureServer) {
+  Bundle b;
+  b.listen(kAnyPort, {.insecure = true});
+  b.connect({.insecure = true});
+  EXPECT_TRUE(b.connects());
+  EXPECT_FALSE(fs::exists(b.token_file()));
+}
+
+// Otherwise another user could take the port of a job tracker that has stopped.
+TEST(ZmqTransport, RefusesAnInsecureServerUnlessToldOtherwise) {
   Bundle b;
   b.listen(kAnyPort, {.insecure = true});
   b.connect({});
-  EXPECT_TRUE(b.connects());
-  EXPECT_FALSE(fs::exists(b.token_file()));
+  ASSERT_TRUE(b.eventually([&] { return !b.client_side.reasons.empty(); }));
+  EXPECT_THAT(b.client_side.reasons[0], StartsWith("access denied: "));
+  EXPECT_FALSE(b.client->is_connected());
 }
 
 TEST(ZmqTransport, RefusesNonLocalAddressesWithoutKeys) {
@@ -424,14 +471,20 @@ TEST(ZmqTransport, ReconnectsToARestartedServerWithANewToken) {
   Bundle b;
   b.listen(kAnyPort, {});
   const std::string endpoint = b.server->endpoint();
+  const Token before = read_token(b.token_file()).value();
   b.connect({});
   ASSERT_TRUE(b.connects());
   b.server.reset();
   ASSERT_TRUE(b.eventually([&] { return !b.client->is_connected(); }));
+  ASSERT_TRUE(write_token(token_path(b.environment, parse_endpoint(endpoint).value().port), before)
+                  .ok());  // As a killed server leaves it.
   EXPECT_EQ(b.client->send("lost").error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(b.client_side.reasons, ElementsAre("connection to " + endpoint + " closed"));
 
   b.listen(endpoint, {});
+  const Token after = read_token(b.token_file()).value();
+  EXPECT_NE(after.server, before.server);
+  EXPECT_NE(after.client_secret, before.client_secret);
   ASSERT_TRUE(b.connects());
   ASSERT_TRUE(b.client->send("again").ok());
   ASSERT_TRUE(b.eventually([&] { return b.client_side.frames.size() == 1; }));
@@ -545,7 +598,7 @@ TEST(ZmqTransport, DropsAConnectionThatAnnouncesAnOversizedFrame) {
   ASSERT_TRUE(b.eventually([&] { return b.server_side.frames.size() == 1; }));
   raw.send(std::string("\2\0\0\0\x7f\0\0\0\0", 9));  // half a terabyte follows, it says
   EXPECT_TRUE(b.eventually([&] { return raw.is_closed(); }));
-  b.connect({});
+  b.connect({.insecure = true});
   EXPECT_TRUE(b.connects());
 }
 
