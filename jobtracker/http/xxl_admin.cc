@@ -23,7 +23,12 @@ constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
 // Code of a management call that is rejected for overload.
 constexpr std::int64_t kTooManyRequests = 502;
+// Code of a management call without a token.
+constexpr std::int64_t kUnauthorized = 401;
 const std::string kManaged = "Success";
+const std::string kNeedsToken =
+    "calls that change jobs need an access token (start the job tracker with --xxl-token, or give "
+    "the app one: jobclient groups add APP --executor --token T)";
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -195,7 +200,10 @@ std::optional<std::string> XxlAdmin::refusal_of(Waiting& waiting) {
   if (!caller.app_name.empty() && !may_speak_for(caller, caller.app_name))
     return "invalid request, accessToken or appname invalid.";
   auto* const request = std::get_if<ExecutorRequest>(&waiting.request);
-  if (request == nullptr) return std::nullopt;
+  if (request == nullptr) {
+    const bool has_token = caller.has_common_token || !desk_.token_of(caller.app_name).empty();
+    return has_token ? std::nullopt : std::optional<std::string>{kNeedsToken};
+  }
   if (const auto* registration = std::get_if<ExecutorRegistration>(request)) {
     if (may_speak_for(caller, registration->app_name)) return std::nullopt;
     return "The access token is not that of '" + registration->app_name + "'.";
@@ -251,7 +259,8 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   CARILLON_TRY(check_address(registration.address));
   return std::optional<Request>{ExecutorRegistration{.removes = path == "registryRemove",
                                                      .app_name = std::move(registration.app_name),
-                                                     .address = std::move(registration.address)}};
+                                                     .address = std::move(registration.address),
+                                                     .peer = call.peer}};
 }
 
 void XxlAdmin::set_open(bool is_open) {
@@ -265,7 +274,8 @@ void XxlAdmin::hand_over() {
     if (!next) return;
     if (const auto why = refusal_of(*next)) {
       false_claims_.add(next->peer, *why);
-      answer(next->responder, failure(*why));
+      answer(next->responder,
+             *why == kNeedsToken ? Reply{.code = kUnauthorized, .message = *why} : failure(*why));
       continue;
     }
     if (auto* managed = std::get_if<ManageJob>(&next->request)) {

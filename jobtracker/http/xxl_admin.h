@@ -31,6 +31,8 @@ struct XxlAdminConfig {
 // status 200, because executors expect that. A request is answered when its data is stored. While
 // no session can store it, it waits.
 //
+// Calls that change jobs need a token: a common one, or the app's own.
+//
 // A request that names an app (dialect D) may carry that app's token instead of a common one; then
 // it may act only for that app. An app with its own token accepts that token or a common one. A
 // result of a run that the caller may not report counts as a result of an unknown run.
