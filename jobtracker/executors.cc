@@ -29,13 +29,20 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
         group != nullptr && (ownership_.has(group->id) || executors_.has(group->id));
     if (!is_known && !ownership_.has_all())
       return on_registration(std::move(*registration), std::move(done));
-    if (group != nullptr) {
-      if (Status may = may_have_executors(*group); !may.ok()) return done(std::move(may));
-    }
+    if (group == nullptr) return register_new_group(std::move(*registration), std::move(done));
+    if (Status may = may_have_executors(*group); !may.ok()) return done(std::move(may));
     registry_.take(std::move(*registration), std::move(done));
   } else {
     pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
   }
+}
+
+void JobTracker::register_new_group(ExecutorRegistration registration, OnStored done) {
+  if (registration.removes) return done({});
+  const bool is_counted = groups_to_come_.contains(registration.app_name);
+  Status may = is_counted ? Status{} : new_groups_.take(registration.peer, clock_.steady_now());
+  if (!may.ok()) return done(std::move(may));
+  registry_.take(std::move(registration), std::move(done));
 }
 
 // The owner of a group calls an executor until it has read the removal from the store. The executor
@@ -62,20 +69,19 @@ void JobTracker::on_registration(ExecutorRegistration registration, OnStored don
     if (stopping_) return done(may_take());
     const bool is_new = !answer.ok() && answer.error().code == ErrorCode::kNotFound;
     if (!answer.ok() && !is_new) return done(answer.error());
-    if (!is_new) {
-      const Group& group = std::get<GroupAnswer>(answer.value()).group;
-      know(group);
-      if (Status may = may_have_executors(group); !may.ok()) {
-        // The group may have become an executor group just now.
-        return (void)task_runner_.post_at(
-            others_know_at(),
-            [this, id = group.id, may = std::move(may), registration = std::move(registration),
-             done = std::move(done)]() mutable {
-              if (stopping_) return done(may_take());
-              if (!executors_.has(id)) return done(std::move(may));
-              registry_.take(std::move(registration), std::move(done));
-            });
-      }
+    if (is_new) return register_new_group(std::move(registration), std::move(done));
+    const Group& group = std::get<GroupAnswer>(answer.value()).group;
+    know(group);
+    if (Status may = may_have_executors(group); !may.ok()) {
+      // The group may have become an executor group just now.
+      return (void)task_runner_.post_at(
+          others_know_at(),
+          [this, id = group.id, may = std::move(may), registration = std::move(registration),
+           done = std::move(done)]() mutable {
+            if (stopping_) return done(may_take());
+            if (!executors_.has(id)) return done(std::move(may));
+            registry_.take(std::move(registration), std::move(done));
+          });
     }
     registry_.take(std::move(registration), std::move(done));
   });

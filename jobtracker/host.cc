@@ -126,15 +126,16 @@ Status Host::listen_to_executors() {
               [this](const std::string& app_name) { return tracker()->executor_token(app_name); },
           .apps_of_run = [this](std::int64_t log_id) { return tracker()->apps_of_run(log_id); }});
   if (settings_.xxl_listen.empty() || settings_.xxl_listen == "off") return {};
-  auto server =
-      net::HttpServer::open(settings_.xxl_listen,
-                            {.names = {host_name()},
-                             .any_name = xxl_->asks_for_token(),
-                             .body_max = XxlAdmin::kBodyMax,
-                             .option = "--xxl-listen"},
-                            [this](const net::HttpCall& call, const net::HttpResponder& responder) {
-                              xxl_->call(call, responder);
-                            });
+  auto server = net::HttpServer::open(
+      settings_.xxl_listen,
+      {.names = {host_name()},
+       .any_name = xxl_->asks_for_token(),
+       .body_max = XxlAdmin::kBodyMax,
+       .option = "--xxl-listen",
+       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); }},
+      [this](const net::HttpCall& call, const net::HttpResponder& responder) {
+        xxl_->call(call, responder);
+      });
   if (!server.ok()) return server.error().with_context("--xxl-listen");
   xxl_server_ = std::move(server).value();
   return {};

@@ -363,6 +363,10 @@ Status JobTracker::may_take() const {
 
 void JobTracker::manage(const ManageJob& call, OnManaged done) {
   if (Status may = may_take(); !may.ok()) return done(may.error());
+  const Group* group = catalog_.group(call.app_name);
+  if (call.verb == ManageJob::Verb::kAdd && group != nullptr) {
+    if (Status may = may_have_executors(*group); !may.ok()) return done(may.error());
+  }
   management_.take(call, std::move(done));
 }
 
@@ -570,6 +574,7 @@ Sizes JobTracker::sizes() const {
   add_sizes(all, "run_logs", run_logs_.sizes());
   add_sizes(all, "pusher", pusher_.sizes());
   add_sizes(all, "registry", registry_.sizes());
+  add_sizes(all, "new_groups", new_groups_.sizes());
   add_sizes(all, "bulk", bulk_.sizes());
   add_sizes(all, "submit", submit_.sizes());
   add_sizes(all, "stops", stops_.sizes());

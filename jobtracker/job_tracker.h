@@ -19,6 +19,7 @@
 #include "jobtracker/log_indexer.h"
 #include "jobtracker/management.h"
 #include "jobtracker/push/executor_registry.h"
+#include "jobtracker/push/new_group_limit.h"
 #include "jobtracker/push/pusher.h"
 #include "jobtracker/push/run_logs.h"
 #include "jobtracker/query/query.h"
@@ -216,6 +217,7 @@ class JobTracker final : public net::ServerReceiver,
   OnStored once_others_know(OnStored done);
   SteadyTime others_know_at() const;
   void on_registration(ExecutorRegistration registration, OnStored done);
+  void register_new_group(ExecutorRegistration registration, OnStored done);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
@@ -284,6 +286,7 @@ class JobTracker final : public net::ServerReceiver,
   RunLogs run_logs_;
   Pusher pusher_;
   ExecutorRegistry registry_;
+  NewGroupLimit new_groups_{log_};
   BulkSubmitQueue bulk_;
   SubmitIntake submit_;
   RunStops stops_;

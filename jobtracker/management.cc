@@ -126,7 +126,8 @@ Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
   const Group* group = catalog_.group(call.app_name);
   const ActiveDefinition* definition =
       group == nullptr ? nullptr : catalog_.definition(group->id, std::string{kXxlPrefix} + number);
-  if (definition == nullptr)
+  // Jobs of task trackers are not an executor's to manage.
+  if (definition == nullptr || definition->spec.dispatch != Dispatch::kPush)
     return Error{ErrorCode::kNotFound,
                  "job " + number + " of " + call.app_name + " does not exist"};
   return definition;

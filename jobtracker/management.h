@@ -16,7 +16,7 @@ namespace carillon::jobtracker {
 
 // Executes xxl-job management calls of executors (addJob and others) as requests of a job client.
 // The job with number 17 is the task "xxl-17" of the app's group, as after an import from xxl-job.
-// Executors manage the jobs of their own app.
+// Executors manage the pushed jobs of their own app; other jobs of its group do not exist for them.
 //
 // Thread: the loop.
 class Management {

@@ -8,6 +8,9 @@
 namespace carillon::jobtracker {
 namespace {
 
+constexpr const char* kHealth = "/healthz";
+constexpr const char* kReady = "/readyz";
+constexpr const char* kMetrics = "/metrics";
 constexpr const char* kPages =
     "/healthz  whether the process is alive\n"
     "/readyz   whether the store answers and jobs are handed out\n"
@@ -17,6 +20,10 @@ constexpr const char* kPages =
 std::vector<std::string> names_of_machine() {
   const std::string name = host_name();
   return {name, name.substr(0, name.find('.'))};
+}
+
+std::string path_of(const net::HttpCall& call) {
+  return call.target.substr(0, call.target.find('?'));
 }
 
 bool is_counter(const std::string& name) {
@@ -51,7 +58,11 @@ Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
     const std::string& address, EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
     XxlAdmin* xxl) {
   std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics), xxl));
-  net::HttpServerConfig config{.names = names_of_machine()};
+  net::HttpServerConfig config{.names = names_of_machine(),
+                               .kept_paths = {kHealth, kReady, kMetrics},
+                               .check_head = [raw = pages.get()](const net::HttpCall& head) {
+                                 return raw->check_head(head);
+                               }};
   if (xxl != nullptr) {
     config.body_max = XxlAdmin::kBodyMax;
     if (xxl->asks_for_token()) config.any_name_for = XxlAdmin::is_target;
@@ -82,21 +93,27 @@ OperationsPages::~OperationsPages() {
 }
 
 // On the HTTP thread.
+std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall& head) {
+  if (xxl_ != nullptr && XxlAdmin::is_target(head.target)) return xxl_->check_head(head);
+  if (head.method != "GET")
+    return net::HttpResponse{.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}};
+  const std::string path = path_of(head);
+  if (path == "/" || path == kHealth || path == kReady || path == kMetrics) return std::nullopt;
+  return net::HttpResponse{.status = 404,
+                           .body = "no such page; the pages are\n" + std::string{kPages}};
+}
+
+// On the HTTP thread.
 void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
   if (xxl_ != nullptr && XxlAdmin::is_target(call.target)) return xxl_->call(call, responder);
-  const std::string path = call.target.substr(0, call.target.find('?'));
-  if (call.method != "GET")
-    return responder.send({.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}});
+  const std::string path = path_of(call);
   if (path == "/") return responder.send({.body = kPages});
-  if (path == "/healthz") return responder.send({.body = "ok\n"});
-  if (path == "/readyz") {
+  if (path == kHealth) return responder.send({.body = "ok\n"});
+  if (path == kReady) {
     if (ready_) return responder.send({.body = "ready\n"});
     return responder.send(
         {.status = 503, .body = "not ready: starting, or the store is unreachable or full\n"});
   }
-  if (path != "/metrics")
-    return responder.send(
-        {.status = 404, .body = "no such page; the pages are\n" + std::string{kPages}});
   if (!asked_.put(std::move(responder)))
     return responder.send({.status = 503, .body = "too many requests, try again\n"});
 }

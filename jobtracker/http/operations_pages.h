@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ class OperationsPages {
  private:
   OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
                   XxlAdmin* xxl);
+  std::optional<net::HttpResponse> check_head(const net::HttpCall& head);
   void answer(const net::HttpCall& call, net::HttpResponder responder);
 
   EventLoop& loop_;

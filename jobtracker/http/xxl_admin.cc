@@ -19,12 +19,16 @@ using wire::xxl::Reply;
 constexpr std::string_view kRoot = "/api/";
 constexpr std::string_view kOldRoot = "/xxl-job-admin/api/";
 constexpr std::size_t kWaitingMax = 4096;
-constexpr std::size_t kWaitingBytesMax = 128 * 1024 * 1024;
 constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
 // Code of a management call that is rejected for overload.
 constexpr std::int64_t kTooManyRequests = 502;
+// Code of a management call without a token.
+constexpr std::int64_t kUnauthorized = 401;
 const std::string kManaged = "Success";
+const std::string kNeedsToken =
+    "calls that change jobs need an access token (start the job tracker with --xxl-token, or give "
+    "the app one: jobclient groups add APP --executor --token T)";
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -57,9 +61,12 @@ std::string header(const net::HttpCall& call, std::string_view name) {
   return found == call.headers.end() ? std::string{} : found->second;
 }
 
+net::HttpResponse response_of(const Reply& reply, const std::string& data = {}) {
+  return {.content_type = "application/json", .body = wire::xxl::write_admin_reply(reply, data)};
+}
+
 void answer(const net::HttpResponder& responder, const Reply& reply, const std::string& data = {}) {
-  responder.send(
-      {.content_type = "application/json", .body = wire::xxl::write_admin_reply(reply, data)});
+  responder.send(response_of(reply, data));
 }
 
 Reply failure(std::string message) {
@@ -105,20 +112,6 @@ Status check_address(const std::string& address) {
 
 }  // namespace
 
-// Released when the request was answered.
-struct XxlAdmin::Room {
-  Room(std::shared_ptr<std::atomic<std::size_t>> its_bytes, std::size_t its_size)
-      : bytes(std::move(its_bytes)), size(its_size) {
-    *bytes += size;
-  }
-  ~Room() { *bytes -= size; }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-
-  const std::shared_ptr<std::atomic<std::size_t>> bytes;
-  const std::size_t size;
-};
-
 bool XxlAdmin::is_target(std::string_view target) { return path_below_root(target).has_value(); }
 
 XxlAdmin::XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, Desk desk)
@@ -136,13 +129,20 @@ XxlAdmin::XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, D
 
 XxlAdmin::~XxlAdmin() { loop_.unwatch(waiting_.fd()); }
 
+std::optional<net::HttpResponse> XxlAdmin::check_head(const net::HttpCall& head) {
+  const auto why = refusal_of_head(head, path_below_root(head.target).value_or(""));
+  if (!why) return std::nullopt;
+  refusals_.add(head.peer, *why);
+  return response_of(failure(*why));
+}
+
 void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& responder) {
   const auto refuse = [&](const std::string& why) {
     refusals_.add(call.peer, why);
     answer(responder, failure(why));
   };
   const std::string path = path_below_root(call.target).value_or("");
-  if (const auto why = refusal_of(call, path)) return refuse(*why);
+  if (const auto why = refusal_of_head(call, path)) return refuse(*why);
   Result<std::optional<Request>> request = read(call, path);
   if (!request.ok()) return refuse(request.error().message);
   if (!request.value()) return answer(responder, {});
@@ -151,25 +151,23 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
                              .app_name = header(call, wire::xxl::kAppNameHeader),
                              .token = header(call, wire::xxl::kTokenHeader)},
                   .peer = call.peer,
-                  .room = std::make_shared<Room>(bytes_, call.body.size()),
                   .responder = responder};
-  if (*bytes_ > kWaitingBytesMax || !waiting_.put(std::move(waiting)))
+  if (!waiting_.put(std::move(waiting)))
     return refuse("too many requests are waiting to be stored (slow down)");
 }
 
-// The texts and their order equal xxl-job's, where it has one.
-std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
-                                                std::string_view path) const {
-  if (call.method != "POST") return "invalid request, HttpMethod not support.";
-  if (path.empty() && wire::xxl::is_hessian(call.body))
-    return std::string{wire::xxl::kSpeaksHessian};
-  if (path.empty()) return "invalid request, uri-mapping empty.";
-  if (is_blank(call.body)) return "invalid request, requestBody empty.";
+// The texts equal xxl-job's, where it has one.
+std::optional<std::string> XxlAdmin::refusal_of_head(const net::HttpCall& head,
+                                                     std::string_view path) const {
+  if (head.method != "POST") return "invalid request, HttpMethod not support.";
   if (!config_.closed.empty()) return config_.closed;
   // A caller that names an app may have its token, which only the loop knows.
-  const bool may_be_let_in = config_.tokens.empty() || has_common_token(call) ||
-                             !header(call, wire::xxl::kAppNameHeader).empty();
+  const bool may_be_let_in = config_.tokens.empty() || has_common_token(head) ||
+                             !header(head, wire::xxl::kAppNameHeader).empty();
   if (may_be_let_in) return std::nullopt;
+  // Executors that speak Hessian send no header.
+  if (path.empty())
+    return "invalid request, uri-mapping empty (update xxl-job-core if it is older than 2.2).";
   return "The access token is wrong.";
 }
 
@@ -202,7 +200,10 @@ std::optional<std::string> XxlAdmin::refusal_of(Waiting& waiting) {
   if (!caller.app_name.empty() && !may_speak_for(caller, caller.app_name))
     return "invalid request, accessToken or appname invalid.";
   auto* const request = std::get_if<ExecutorRequest>(&waiting.request);
-  if (request == nullptr) return std::nullopt;
+  if (request == nullptr) {
+    const bool has_token = caller.has_common_token || !desk_.token_of(caller.app_name).empty();
+    return has_token ? std::nullopt : std::optional<std::string>{kNeedsToken};
+  }
   if (const auto* registration = std::get_if<ExecutorRegistration>(request)) {
     if (may_speak_for(caller, registration->app_name)) return std::nullopt;
     return "The access token is not that of '" + registration->app_name + "'.";
@@ -223,6 +224,10 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   const auto unreadable = [](const Error& error) {
     return error.with_context("openapi invoke error");
   };
+  if (path.empty() && wire::xxl::is_hessian(call.body))
+    return refused(std::string{wire::xxl::kSpeaksHessian});
+  if (path.empty()) return refused("invalid request, uri-mapping empty.");
+  if (is_blank(call.body)) return refused("invalid request, requestBody empty.");
   if (path == "callback") {
     auto list = wire::xxl::read_results(call.body);
     if (!list.ok()) return unreadable(list.error());
@@ -254,7 +259,8 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   CARILLON_TRY(check_address(registration.address));
   return std::optional<Request>{ExecutorRegistration{.removes = path == "registryRemove",
                                                      .app_name = std::move(registration.app_name),
-                                                     .address = std::move(registration.address)}};
+                                                     .address = std::move(registration.address),
+                                                     .peer = call.peer}};
 }
 
 void XxlAdmin::set_open(bool is_open) {
@@ -268,20 +274,21 @@ void XxlAdmin::hand_over() {
     if (!next) return;
     if (const auto why = refusal_of(*next)) {
       false_claims_.add(next->peer, *why);
-      answer(next->responder, failure(*why));
+      answer(next->responder,
+             *why == kNeedsToken ? Reply{.code = kUnauthorized, .message = *why} : failure(*why));
       continue;
     }
     if (auto* managed = std::get_if<ManageJob>(&next->request)) {
-      desk_.manage(std::move(*managed), [responder = next->responder,
-                                         room = next->room](const Result<std::string>& made) {
-        if (made.ok()) return answer(responder, {.message = kManaged}, made.value());
-        const bool are_too_many = made.error().code == ErrorCode::kLimit;
-        answer(responder, {.code = are_too_many ? kTooManyRequests : wire::xxl::kFailure,
-                           .message = made.error().message});
-      });
+      desk_.manage(
+          std::move(*managed), [responder = next->responder](const Result<std::string>& made) {
+            if (made.ok()) return answer(responder, {.message = kManaged}, made.value());
+            const bool are_too_many = made.error().code == ErrorCode::kLimit;
+            answer(responder, {.code = are_too_many ? kTooManyRequests : wire::xxl::kFailure,
+                               .message = made.error().message});
+          });
     } else {
       desk_.take(std::get<ExecutorRequest>(std::move(next->request)),
-                 [responder = next->responder, room = next->room](const Status& stored) {
+                 [responder = next->responder](const Status& stored) {
                    answer(responder, stored.ok() ? Reply{} : failure(stored.error().message));
                  });
     }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,13 +31,16 @@ struct XxlAdminConfig {
 // status 200, because executors expect that. A request is answered when its data is stored. While
 // no session can store it, it waits.
 //
+// Calls that change jobs need a token: a common one, or the app's own.
+//
 // A request that names an app (dialect D) may carry that app's token instead of a common one; then
 // it may act only for that app. An app with its own token accepts that token or a common one. A
 // result of a run that the caller may not report counts as a result of an unknown run.
 //
-// Each bad request is answered and logged. The number of waiting requests is limited.
+// Each bad request is answered and logged. The number of waiting requests is limited. Their bytes
+// are counted by the HTTP server until they are answered.
 //
-// Thread: call() on the HTTP server's thread, all else on the loop.
+// Thread: check_head() and call() on the HTTP server's thread, all else on the loop.
 class XxlAdmin {
  public:
   // The callbacks that process requests; called on the loop.
@@ -66,14 +68,15 @@ class XxlAdmin {
 
   bool asks_for_token() const { return !config_.tokens.empty(); }
 
+  // What is answered to a request by its head, so that the body of a refused one is not read.
+  // Nothing: the body decides. Thread: the HTTP server's.
+  std::optional<net::HttpResponse> check_head(const net::HttpCall& head);
   void call(const net::HttpCall& call, const net::HttpResponder& responder);
 
   // Whether a session accepts requests.
   void set_open(bool is_open);
 
  private:
-  // Limits for waiting requests.
-  struct Room;
   // The caller, by the headers.
   struct Caller {
     bool has_common_token = false;
@@ -85,11 +88,11 @@ class XxlAdmin {
     Request request{};
     Caller caller{};
     std::string peer{};
-    std::shared_ptr<Room> room{};
     net::HttpResponder responder;
   };
 
-  std::optional<std::string> refusal_of(const net::HttpCall& call, std::string_view path) const;
+  std::optional<std::string> refusal_of_head(const net::HttpCall& head,
+                                             std::string_view path) const;
   bool has_common_token(const net::HttpCall& call) const;
   bool may_speak_for(const Caller& caller, const std::string& app_name) const;
   bool may_end(const Caller& caller, std::int64_t log_id) const;
@@ -104,7 +107,6 @@ class XxlAdmin {
   const Desk desk_;
   net::RefusalLog refusals_;      // on the HTTP server's thread
   net::RefusalLog false_claims_;  // on the loop
-  std::shared_ptr<std::atomic<std::size_t>> bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
   Mailbox<Waiting> waiting_;
   bool is_open_ = false;
 };

@@ -15,6 +15,7 @@ struct ExecutorRegistration {
   bool removes = false;
   std::string app_name{};
   std::string address{};
+  std::string peer{};  // the address of the caller; empty: it may create any number of groups
 };
 
 // Results of runs.

@@ -38,6 +38,12 @@ ExecutorApi::~ExecutorApi() {
   log_reader_->join();
 }
 
+std::optional<std::string> ExecutorApi::check_head(const ExecutorCall& head) const {
+  std::optional<std::string> refusal = refusal_of(head);
+  if (!refusal) return std::nullopt;
+  return failure(std::move(*refusal));
+}
+
 void ExecutorApi::call(const ExecutorCall& call, Answer answer) {
   if (std::optional<std::string> refusal = refusal_of(call)) {
     return answer(failure(std::move(*refusal)));

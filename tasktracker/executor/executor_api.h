@@ -47,6 +47,8 @@ class ExecutorApi {
   ExecutorApi(const ExecutorApi&) = delete;
   ExecutorApi& operator=(const ExecutorApi&) = delete;
 
+  // The answer to a request that is refused whatever its body is. Nothing: the body decides.
+  std::optional<std::string> check_head(const ExecutorCall& head) const;
   void call(const ExecutorCall& call, Answer answer);
 
  private:

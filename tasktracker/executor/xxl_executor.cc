@@ -73,6 +73,18 @@ std::optional<std::string> header(const net::HttpCall& call, std::string_view na
   return found->second;
 }
 
+ExecutorCall executor_call(const net::HttpCall& call) {
+  return {.method = call.method,
+          .target = call.target,
+          .token = header(call, wire::xxl::kTokenHeader),
+          .app_name = header(call, wire::xxl::kAppNameHeader),
+          .body = call.body};
+}
+
+net::HttpResponse response_of(std::string json) {
+  return {.content_type = std::string{wire::xxl::kContentType}, .body = std::move(json)};
+}
+
 AdminClientConfig admin_config(const XxlOptions& options, std::vector<std::string> admins) {
   return {.admins = std::move(admins), .app_name = options.app_name, .token = options.token};
 }
@@ -194,17 +206,22 @@ Status XxlExecutor::listen() {
   }
   api_ = CARILLON_TRY(ExecutorApi::start(
       {.path = own.path, .app_name = options.app_name, .token = options.token}, jobs_, logs_));
-  server_ = CARILLON_TRY(
-      net::HttpServer::open((is_local ? "127.0.0.1:" : "*:") + std::to_string(options.port),
-                            {.names = {own.host},
-                             // A page of another site does not know the token.
-                             .any_name = !options.token.empty(),
-                             .body_max = kBodyMax,
-                             .patience = kPatience,
-                             .option = "--xxl-port"},
-                            [this](const net::HttpCall& call, const net::HttpResponder& responder) {
-                              answer(call, responder);
-                            }));
+  server_ = CARILLON_TRY(net::HttpServer::open(
+      (is_local ? "127.0.0.1:" : "*:") + std::to_string(options.port),
+      {.names = {own.host},
+       // A page of another site does not know the token.
+       .any_name = !options.token.empty(),
+       .body_max = kBodyMax,
+       .patience = kPatience,
+       .option = "--xxl-port",
+       .check_head =
+           [this](const net::HttpCall& head) {
+             const auto refusal = api_->check_head(executor_call(head));
+             return refusal ? std::optional{response_of(*refusal)} : std::nullopt;
+           }},
+      [this](const net::HttpCall& call, const net::HttpResponder& responder) {
+        answer(call, responder);
+      }));
   const std::string& url = server_->url();
   address_ = !options.address.empty() ? options.address
                                       : "http://" + own.host + url.substr(url.rfind(':')) + "/";
@@ -212,19 +229,12 @@ Status XxlExecutor::listen() {
 }
 
 void XxlExecutor::answer(const net::HttpCall& call, const net::HttpResponder& responder) {
-  const auto send = [responder](std::string json) {
-    responder.send({.content_type = std::string{wire::xxl::kContentType}, .body = std::move(json)});
-  };
+  const auto send = [responder](std::string json) { responder.send(response_of(std::move(json))); };
   if (!is_started_) {
     return send(wire::xxl::write_reply(
         {.code = wire::xxl::kFailure, .message = "the executor has not started yet"}));
   }
-  api_->call({.method = call.method,
-              .target = call.target,
-              .token = header(call, wire::xxl::kTokenHeader),
-              .app_name = header(call, wire::xxl::kAppNameHeader),
-              .body = call.body},
-             send);
+  api_->call(executor_call(call), send);
 }
 
 Status XxlExecutor::start(std::function<void()> on_stopped) {

@@ -18,6 +18,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr std::size_t kHeadBytesMax = 16 * 1024;
+constexpr std::size_t kRestBytesMax = 64 * 1024;
 
 Error no_answer(const std::string& why) { return {ErrorCode::kUnavailable, why}; }
 
@@ -111,6 +112,10 @@ Status AnswerReader::feed(std::string_view bytes) {
     if (failure) return refusal(failure);
   }
   rest_.erase(0, used);
+  // A chunk extension or the trailer: the parser needs each as a whole.
+  if (!parser_->is_done() && rest_.size() > kRestBytesMax)
+    return no_answer("a chunk extension or the trailer of the response is larger than " +
+                     std::to_string(kRestBytesMax) + " bytes");
   is_cut_ = cuts_ && parser_->get().body().size() > body_max_;
   has_surplus_ = parser_->is_done() && !rest_.empty();
   return {};

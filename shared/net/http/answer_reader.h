@@ -23,7 +23,8 @@ class AnswerReader {
   // `cuts`: reads only the first `body_max` bytes of a larger body, without an error.
   explicit AnswerReader(std::size_t body_max, bool cuts = false);
 
-  // An error is final: it is not an HTTP response, or it is too large.
+  // An error is final: it is not an HTTP response, or its head, a chunk extension, the trailer or
+  // the body is too large.
   Status take(std::string_view bytes);
   // The connection was closed. Error: in the middle of the response.
   Status end();

@@ -15,6 +15,7 @@ using boost::asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kWaitForDescriptors{100};
+constexpr std::size_t kKeptConnections = 64;
 
 void accept_next(HttpServerParts& parts);
 
@@ -36,12 +37,12 @@ void accept_next(HttpServerParts& parts) {
     const bool is_full = parts.connections >= parts.config.connections_max ||
                          (of_peer != parts.connections_of.end() &&
                           of_peer->second >= parts.config.connections_per_peer);
-    const auto session = std::make_shared<HttpSession>(parts, std::move(socket), peer);
-    if (is_full) {
-      session->refuse(503, "too many connections");
-    } else {
-      session->read();
-    }
+    const bool is_kept =
+        is_full && !parts.config.kept_paths.empty() && parts.kept_connections < kKeptConnections;
+    const auto session = std::make_shared<HttpSession>(
+        parts, std::move(socket), peer,
+        is_kept ? HttpSession::Kind::kKept : HttpSession::Kind::kNormal);
+    is_full && !is_kept ? session->refuse(503, kTooManyConnections) : session->start();
     accept_next(parts);
   });
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,25 +14,6 @@
 #include "shared/runtime/thread.h"
 
 namespace carillon::net {
-
-struct HttpServerConfig {
-  // Host names that requests may use, besides localhost and the server's addresses.
-  std::vector<std::string> names{};
-  // Accepts any host name, because requests need a secret that pages of other sites do not have:
-  // for all targets, or for some.
-  bool any_name = false;
-  std::function<bool(std::string_view target)> any_name_for{};
-  // Larger allows larger requests, and more memory per client.
-  std::size_t body_max = 4 * 1024 * 1024;
-  // Most open connections, idle ones included; further ones get 503.
-  std::size_t connections_max = 4096;
-  // Most connections from one address, so that one client cannot use all.
-  std::size_t connections_per_peer = 2048;
-  // Time-out for a request to arrive, counted from the end of the previous one, and for the client
-  // to read an answer. Longer spares idle clients new connections.
-  Duration patience = std::chrono::seconds{60};
-  std::string option = "--http";  // the flag for the address, named in errors
-};
 
 // A request that came in.
 struct HttpCall {
@@ -47,6 +29,35 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body{};
   std::map<std::string, std::string> headers{};  // further headers
+};
+
+struct HttpServerConfig {
+  // Host names that requests may use, besides localhost and the server's addresses.
+  std::vector<std::string> names{};
+  // Accepts any host name, because requests need a secret that pages of other sites do not have:
+  // for all targets, or for some.
+  bool any_name = false;
+  std::function<bool(std::string_view target)> any_name_for{};
+  // Larger allows larger requests, and more memory per client.
+  std::size_t body_max = 4 * 1024 * 1024;
+  // Most bytes of requests and of their answers in all connections. A larger request gets 503 and
+  // should be repeated; small ones without a body are always served.
+  std::size_t bytes_max = 32 * 1024 * 1024;
+  // Most open connections, idle ones included; further ones get 503.
+  std::size_t connections_max = 4096;
+  // Most connections from one address, so that one client cannot use all.
+  std::size_t connections_per_peer = 2048;
+  // Paths that are served beyond these limits too, on a few more connections.
+  std::vector<std::string> kept_paths{};
+  // Time-out for the head of a request, counted from its first byte or from the connection.
+  Duration head_patience = std::chrono::seconds{10};
+  // Time-out for the next request to begin, for a body to arrive, and for the client to read an
+  // answer. Longer spares idle clients new connections.
+  Duration patience = std::chrono::seconds{60};
+  std::string option = "--http";  // the flag for the address, named in errors
+  // Decides about a request whose body has not been read. A response is sent at once, and the body
+  // is not read. Empty: all requests are read. Called on the server's thread.
+  std::function<std::optional<HttpResponse>(const HttpCall& head)> check_head{};
 };
 
 // Sends the response to one call. Thread: any.
@@ -69,6 +80,8 @@ struct HttpServerParts;
 // An HTTP/1.1 server with keep-alive on its own thread.
 //
 // Requests that it rejects itself, because they are too large, too slow or not HTTP, are logged.
+// Its memory is bounded: heads by 16 KiB and 100 fields, chunk extensions and trailers by 16 KiB,
+// bodies and everything together by the configuration.
 //
 // It is protected against web pages of other sites: a Host header that is not one of its names or
 // addresses, or an Origin that is not this server, gets 403.

@@ -1,12 +1,14 @@
 #include "shared/net/http/http_session.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include "shared/base/utf8.h"
@@ -18,7 +20,19 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-constexpr std::uint32_t kHeaderBytesMax = 16 * 1024;
+constexpr std::uint32_t kHeadBytesMax = 16 * 1024;
+constexpr std::ptrdiff_t kFieldsMax = 100;
+constexpr std::size_t kHeadReadBytes = 4096;
+// For bytes that the parser needs at once: a head, a chunk extension, the trailer.
+constexpr std::size_t kBufferBytesMax = 16 * 1024;
+// Memory of a head for each of its bytes, as fields of the parser and of the call.
+constexpr std::size_t kBytesPerHeadByte = 4;
+// A connection with less memory than this is served even if all others use up the limit.
+constexpr std::size_t kFreeBytes = 8 * 1024;
+constexpr Duration kKeptHeadPatience = std::chrono::seconds{1};
+// How much and how long is received after the last response.
+constexpr std::size_t kDropBytesMax = 16 * 1024 * 1024;
+constexpr Duration kDropPatience = std::chrono::seconds{2};
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -69,51 +83,128 @@ struct HttpResponder::State {
 void HttpResponder::send(HttpResponse response) const { state_->send(std::move(response)); }
 
 HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket,
-                         std::string peer)
-    : parts_(parts), peer_(std::move(peer)), stream_(std::move(socket)) {
-  ++parts_.connections;
-  ++parts_.connections_of[peer_];
+                         std::string peer, Kind kind)
+    : parts_(parts),
+      peer_(std::move(peer)),
+      kind_(kind),
+      stream_(std::move(socket)),
+      buffer_(kBufferBytesMax) {
+  if (kind_ == Kind::kKept) {
+    ++parts_.kept_connections;
+  } else {
+    ++parts_.connections;
+    ++parts_.connections_of[peer_];
+  }
   beast::error_code ignored;  // Without it responses are slower, but correct.
   stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
 }
 
 HttpSession::~HttpSession() {
+  hold(0);
+  if (kind_ == Kind::kKept) {
+    --parts_.kept_connections;
+    return;
+  }
   --parts_.connections;
   const auto own = parts_.connections_of.find(peer_);
   if (--own->second == 0) parts_.connections_of.erase(own);
 }
 
-void HttpSession::read() {
-  parser_.emplace();
-  parser_->header_limit(kHeaderBytesMax);
-  parser_->body_limit(parts_.config.body_max);
-  stream_.expires_after(parts_.config.patience);
-  http::async_read(stream_, buffer_, *parser_,
-                   [self = shared_from_this()](beast::error_code failure, std::size_t) {
-                     self->on_read(failure);
-                   });
+void HttpSession::start() {
+  prepare();
+  stream_.expires_after(kind_ == Kind::kKept ? kKeptHeadPatience : parts_.config.head_patience);
+  receive();
 }
 
-void HttpSession::on_read(beast::error_code failure) {
-  stream_.expires_never();
-  if (!failure) return call();
+void HttpSession::prepare() {
+  parser_.emplace();
+  parser_->header_limit(kHeadBytesMax);
+  parser_->body_limit(parts_.config.body_max);
+  call_ = {};
+  head_bytes_ = 0;
+  buffer_.shrink_to_fit();
+  hold(buffer_.capacity());
+}
+
+void HttpSession::next_request() {
+  prepare();
+  const bool is_begun = buffer_.size() > 0;
+  state_ = is_begun ? State::kHead : State::kIdle;
+  stream_.expires_after(is_begun ? parts_.config.head_patience : parts_.config.patience);
+  is_begun ? parse() : receive();
+}
+
+void HttpSession::receive() {
+  const bool is_early = state_ == State::kIdle || state_ == State::kHead;
+  const std::size_t wanted = is_early ? kHeadReadBytes : kBufferBytesMax;
+  const std::size_t room = std::min(wanted, kBufferBytesMax - buffer_.size());
+  if (room == 0) return on_malformed(http::error::buffer_overflow);
+  stream_.async_read_some(buffer_.prepare(room), [self = shared_from_this()](
+                                                     beast::error_code failure, std::size_t bytes) {
+    self->on_received(failure, bytes);
+  });
+}
+
+void HttpSession::on_received(beast::error_code failure, std::size_t bytes) {
+  if (failure) return on_stopped(failure);
+  if (state_ == State::kEnds) {
+    if (bytes >= drop_bytes_) return close();
+    drop_bytes_ -= bytes;
+    return receive();
+  }
+  buffer_.commit(bytes);
+  if (state_ == State::kIdle) {
+    state_ = State::kHead;
+    stream_.expires_after(parts_.config.head_patience);
+  }
+  parse();
+}
+
+// The client closed the connection, or is too slow.
+void HttpSession::on_stopped(beast::error_code failure) {
+  const bool is_in_request =
+      state_ == State::kBody || (state_ == State::kHead && (head_bytes_ > 0 || buffer_.size() > 0));
+  if (failure == beast::error::timeout && is_in_request)
+    parts_.refusals.add(peer_, "the request was not complete in time");
+  close();
+}
+
+void HttpSession::parse() {
+  while (buffer_.size() > 0 && !parser_->is_done()) {
+    beast::error_code failure;
+    const std::size_t used = parser_->put(buffer_.data(), failure);
+    buffer_.consume(used);
+    if (state_ == State::kHead) {
+      head_bytes_ += used;
+      // Counted here too: the parser forgets the fields of earlier reads.
+      if (head_bytes_ > kHeadBytesMax) failure = http::error::header_limit;
+    }
+    if (failure && failure != http::error::need_more) return on_malformed(failure);
+    if (state_ == State::kHead && parser_->is_header_done()) {
+      on_head();
+      if (state_ != State::kBody) return;
+    }
+    if (failure == http::error::need_more) break;
+  }
+  if (!hold(buffer_.capacity() + kBytesPerHeadByte * head_bytes_ + parser_->get().body().size()))
+    return refuse_for_bytes();
+  if (parser_->is_done()) return call();
+  receive();
+}
+
+void HttpSession::on_malformed(beast::error_code failure) {
   is_head_ = false;
   if (failure == http::error::body_limit) {
     const std::string limit = std::to_string(parts_.config.body_max);
     return refuse(413, "the body is too large, at most " + limit + " bytes");
   }
-  if (failure == http::error::header_limit || failure == http::error::buffer_overflow) {
+  const bool is_too_large =
+      failure == http::error::header_limit || failure == http::error::buffer_overflow;
+  if (is_too_large && state_ == State::kHead)
     return refuse(431, "the header is too large, at most 16384 bytes");
-  }
-  const bool is_malformed =
-      failure.category() == make_error_code(http::error::bad_method).category();
-  if (is_malformed && failure != http::error::end_of_stream &&
-      failure != http::error::partial_message) {
-    return refuse(400, "malformed request: " + failure.message());
-  }
-  if (failure == beast::error::timeout && parser_->got_some())
-    parts_.refusals.add(peer_, "the request was not complete in time");
-  close();
+  if (is_too_large)
+    return refuse(400, "a chunk extension or the trailer is too large, at most 16384 bytes");
+  refuse(400, "malformed request: " + failure.message());
 }
 
 void HttpSession::refuse(int status, const std::string& why) {
@@ -121,18 +212,38 @@ void HttpSession::refuse(int status, const std::string& why) {
   write(problem(status, why), true);
 }
 
-void HttpSession::call() {
+void HttpSession::refuse_for_bytes() {
+  constexpr const char* kWhy = "too many requests at the same time, try again";
+  parts_.refusals.add(peer_, kWhy);
+  HttpResponse response = problem(503, kWhy);
+  response.headers = {{"Retry-After", "1"}};
+  write(std::move(response), true);
+}
+
+// Decides whether the body is read.
+void HttpSession::on_head() {
+  state_ = State::kBody;
+  stream_.expires_after(parts_.config.patience);
   const auto& request = parser_->get();
   is_head_ = request.method() == http::verb::head;
-  keeps_alive_ = request.keep_alive();
+  keeps_alive_ = request.keep_alive() && kind_ == Kind::kNormal;
+  if (std::distance(request.begin(), request.end()) > kFieldsMax)
+    return refuse(431, "the header has too many fields, at most 100");
 
   beast::error_code failure;
   const auto own = stream_.socket().local_endpoint(failure);
-  if (failure) return close();  // The client disconnected before the response.
-  const std::string_view host = view(request[http::field::host]);
+  if (failure) {  // The client disconnected before the response.
+    state_ = State::kAnswers;
+    return close();
+  }
+  const std::string_view target = view(request.target());
   const HttpServerConfig& config = parts_.config;
-  const bool may_be_any =
-      config.any_name || (config.any_name_for && config.any_name_for(view(request.target())));
+  const std::vector<std::string>& kept = config.kept_paths;
+  if (kind_ == Kind::kKept &&
+      std::find(kept.begin(), kept.end(), target.substr(0, target.find('?'))) == kept.end())
+    return refuse(503, kTooManyConnections);
+  const std::string_view host = view(request[http::field::host]);
+  const bool may_be_any = config.any_name || (config.any_name_for && config.any_name_for(target));
   if (!may_be_any && !is_own_host(host, own.address().to_string(), config.names)) {
     return refuse(403, "this server does not have the name '" + std::string{host} +
                            "' (use its address, or localhost)");
@@ -142,26 +253,40 @@ void HttpSession::call() {
     return refuse(403, "pages of other sites may not call this server");
   }
 
-  HttpCall called{.method = is_head_ ? "GET" : std::string{view(request.method_string())},
-                  .target = std::string{view(request.target())},
-                  .body = std::move(parser_->get().body()),
-                  .peer = peer_};
+  call_ = {.method = is_head_ ? "GET" : std::string{view(request.method_string())},
+           .target = std::string{target},
+           .peer = peer_};
   for (const auto& field : request) {
-    std::string& value = called.headers[lower_ascii(view(field.name_string()))];
+    std::string& value = call_.headers[lower_ascii(view(field.name_string()))];
     if (!value.empty()) value += ", ";
     value += view(field.value());
   }
+  if (!config.check_head) return;
+  std::optional<HttpResponse> refusal = config.check_head(call_);
+  if (refusal) write(std::move(*refusal), !parser_->is_done());
+}
+
+void HttpSession::call() {
+  state_ = State::kAnswers;
+  stream_.expires_never();
+  call_.body = std::move(parser_->get().body());
   const auto state =
       std::make_shared<HttpResponder::State>(parts_.shared_from_this(), shared_from_this());
-  parts_.handler(std::move(called), HttpResponder(state));
+  parts_.handler(std::move(call_), HttpResponder(state));
 }
 
 void HttpSession::write(HttpResponse response, bool is_last) {
+  state_ = State::kAnswers;
+  if (!hold(response.body.size())) {
+    response = problem(503, "too many answers at the same time, try again");
+    response.headers = {{"Retry-After", "1"}};
+    hold(0);
+  }
   const bool keep_alive = keeps_alive_ && !is_last;
   stream_.expires_after(parts_.config.patience);
   const auto then = [self = shared_from_this(), keep_alive](beast::error_code failure) {
-    if (failure || !keep_alive) return self->close();
-    self->read();
+    if (failure) return self->close();
+    keep_alive ? self->next_request() : self->end();
   };
   if (is_head_) {
     http::response<http::empty_body> message;
@@ -176,9 +301,29 @@ void HttpSession::write(HttpResponse response, bool is_last) {
   send_message(stream_, std::move(message), then);
 }
 
+// Closes the connection. Bytes that were not read would reset it, and the client could not read
+// the response.
+void HttpSession::end() {
+  close();
+  if (!parser_ || parser_->is_done()) return;
+  state_ = State::kEnds;
+  drop_bytes_ = kDropBytesMax;
+  parser_.reset();
+  buffer_.clear();
+  hold(buffer_.capacity());
+  stream_.expires_after(kDropPatience);
+  receive();
+}
+
 void HttpSession::close() {
   beast::error_code ignored;  // The client may have closed it first.
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+bool HttpSession::hold(std::size_t bytes) {
+  parts_.bytes = parts_.bytes - held_ + bytes;
+  held_ = bytes;
+  return bytes <= kFreeBytes || parts_.bytes <= parts_.config.bytes_max;
 }
 
 }  // namespace carillon::net

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,39 +31,75 @@ struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
   const SystemClock clock{};
   RefusalLog refusals{Logger{"http"}, clock};
   std::size_t connections = 0;
+  std::size_t kept_connections = 0;                     // beyond the limits, for `kept_paths`
   std::map<std::string, std::size_t> connections_of{};  // by the client's address
+  std::size_t bytes = 0;                                // of requests and answers
   // Declared after the members that its pending work uses, because it is destroyed with that work.
   boost::asio::io_context io{1};
   boost::asio::ip::tcp::acceptor acceptor{io};
 };
+
+inline constexpr const char* kTooManyConnections = "too many connections";
 
 // One connection: reads a request, waits for its response, reads the next.
 //
 // Thread: the server's.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket, std::string peer);
+  enum class Kind : std::uint8_t {
+    kNormal,
+    kKept  // beyond the limits: serves one request for one of `kept_paths`
+  };
+
+  HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket, std::string peer,
+              Kind kind);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
-  void read();
+  // Begins with the first request.
+  void start();
   // Like write(), for an error of the client; logged.
   void refuse(int status, const std::string& why);
   // Sends the response to the last request, and closes the connection if `is_last`.
   void write(HttpResponse response, bool is_last);
 
  private:
-  void on_read(boost::beast::error_code failure);
+  enum class State : std::uint8_t {
+    kIdle,     // waits for the next request
+    kHead,     // has a part of a head, or is new
+    kBody,     // has the head
+    kAnswers,  // waits for the response, or sends it
+    kEnds      // drops what the client still sends, so that it can read the last response
+  };
+
+  void prepare();
+  void next_request();
+  void receive();
+  void on_received(boost::beast::error_code failure, std::size_t bytes);
+  void on_stopped(boost::beast::error_code failure);
+  void parse();
+  void on_malformed(boost::beast::error_code failure);
+  void on_head();
+  void refuse_for_bytes();
   void call();
+  void end();
   void close();
+  // Counts the connection's bytes. False: there are too many in all connections.
+  bool hold(std::size_t bytes);
 
   // Not owned: an idle connection must not keep the server alive.
   HttpServerParts& parts_;
   const std::string peer_;
+  const Kind kind_;
+  State state_ = State::kHead;
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  HttpCall call_{};
+  std::size_t head_bytes_ = 0;
+  std::size_t held_ = 0;        // its part of the server's `bytes`
+  std::size_t drop_bytes_ = 0;  // how many more are dropped in kEnds
   bool is_head_ = false;
   bool keeps_alive_ = false;
 };

@@ -393,8 +393,9 @@ TEST(XxlAdmin, AcceptsJobManagementCalls) {
 }
 
 TEST(XxlAdmin, ReportsTheOutcomeOfAJobManagementCall) {
-  Admin a;
-  const std::map<std::string, std::string> app{{"XXL-JOB-APPNAME", "billing"}};
+  Admin a({.tokens = {"tok-1"}});
+  const std::map<std::string, std::string> app{{"XXL-JOB-APPNAME", "billing"},
+                                               {"XXL-JOB-ACCESS-TOKEN", "tok-1"}};
   a.managed = std::string{"17"};
   EXPECT_EQ(a.post("/api/addJob", "{}", app).body,
             R"({"code":200,"msg":"Success","content":null,"data":"17","success":true})");
@@ -405,8 +406,27 @@ TEST(XxlAdmin, ReportsTheOutcomeOfAJobManagementCall) {
   a.managed = Error{ErrorCode::kLimit, "Too many requests, please try again later."};
   EXPECT_THAT(a.post("/api/stopJob", R"({"id":3})", app).body,
               StartsWith(R"({"code":502,"msg":"Too many requests, please try again later.")"));
-  EXPECT_EQ(message_of(a.post("/api/stopJob", R"({"id":3})")),
+  EXPECT_EQ(message_of(a.post("/api/stopJob", R"({"id":3})", {{"XXL-JOB-ACCESS-TOKEN", "tok-1"}})),
             "invalid request, accessToken or appname is empty.");
+}
+
+TEST(XxlAdmin, JobManagementNeedsATokenOnLoopbackToo) {
+  Admin a;
+  for (const char* verb :
+       {"addJob", "updateJob", "removeJob", "startJob", "stopJob", "triggerJob"}) {
+    SCOPED_TRACE(verb);
+    for (const char* token : {"", "guess"}) {
+      const auto reply = a.post(std::string{"/api/"} + verb, R"({"id":3})",
+                                {{"XXL-JOB-APPNAME", "billing"}, {"XXL-JOB-ACCESS-TOKEN", token}});
+      EXPECT_THAT(reply.body, StartsWith(R"({"code":401,"msg":"calls that change jobs need)"));
+      EXPECT_THAT(reply.body, HasSubstr("--xxl-token"));
+    }
+  }
+  EXPECT_THAT(a.calls, IsEmpty());
+  a.token_of_billing = "own";
+  const auto reply = a.post("/api/stopJob", R"({"id":3})",
+                            {{"XXL-JOB-APPNAME", "billing"}, {"XXL-JOB-ACCESS-TOKEN", "own"}});
+  EXPECT_THAT(reply.body, StartsWith(R"({"code":200,)"));
 }
 
 TEST(XxlAdmin, RefusesBodiesThatAreTooLarge) {

@@ -1,7 +1,10 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -87,6 +90,11 @@ class RawConnection {
   void send(std::string_view bytes) const {
     EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
+  }
+  std::string receive_now() const {
+    std::array<char, 4096> buffer{};
+    const auto got = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    return got <= 0 ? "" : std::string(buffer.data(), static_cast<std::size_t>(got));
   }
   // What comes until `end` has come, or the other end closes, or nothing comes for 10 s.
   std::string receive_until(const std::string& end) const {
@@ -226,10 +234,92 @@ TEST(HttpServer, RefusesRequestsThatAreNotHttp) {
 }
 
 TEST(HttpServer, ClosesAConnectionThatTakesTooLong) {
-  Bundle b({.patience = milliseconds{50}});
+  Bundle b({.head_patience = milliseconds{50}, .patience = milliseconds{50}});
+  const RawConnection head(*b.server);
+  head.send("GET / HTTP/1.1\r\nHost:");
+  EXPECT_EQ(head.receive_until("<never>"), "<closed>");
+  const RawConnection body(*b.server);
+  body.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n1234");
+  EXPECT_EQ(body.receive_until("<never>"), "<closed>");
+}
+
+TEST(HttpServer, RefusesEndlessHeadsChunkExtensionsAndTrailers) {
+  Bundle b;
+  const std::string chunked =
+      "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string lines = "GET / HTTP/1.1\r\nHost: localhost\r\n";
+  for (const auto& [begin, repeated, status] :
+       {std::tuple{chunked + "5;x=", std::string(1000, 'x'), "HTTP/1.1 400 "},
+        std::tuple{chunked + "0\r\n", "X: " + std::string(995, 'x') + "\r\n", "HTTP/1.1 400 "},
+        std::tuple{lines, "X: " + std::string(995, 'x') + "\r\n", "HTTP/1.1 431 "}}) {
+    SCOPED_TRACE(begin);
+    const RawConnection raw(*b.server);
+    raw.send(begin);
+    for (int i = 0; i < 17; ++i) {
+      raw.send(repeated);
+      std::this_thread::yield();  // Fields that arrive alone are not counted by Beast.
+    }
+    EXPECT_THAT(raw.receive_until("<never>"), StartsWith(status));
+  }
+  EXPECT_EQ(b.get("/").value().status, 200);
+}
+
+TEST(HttpServer, RefusesAHeadWithTooManyFields) {
+  Bundle b;
   const RawConnection raw(*b.server);
-  raw.send("GET / HTTP/1.1\r\nHost:");
-  EXPECT_EQ(raw.receive_until("<never>"), "<closed>");
+  std::string fields;
+  for (int i = 0; i < 100; ++i) fields += "X" + std::to_string(i) + ":\r\n";
+  raw.send("GET / HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n");
+  EXPECT_THAT(raw.receive_until("<never>"), StartsWith("HTTP/1.1 431 "));
+}
+
+TEST(HttpServer, AnswersARefusedHeadWithoutReadingTheBody) {
+  Bundle b({.check_head = [](const HttpCall& head) -> std::optional<HttpResponse> {
+    if (head.headers.contains("authorization")) return std::nullopt;
+    return HttpResponse{.status = 401, .body = "no token"};
+  }});
+  const RawConnection raw(*b.server);
+  raw.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+  const std::string refused = raw.receive_until("<never>");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(refused, EndsWith("no token<closed>"));
+  raw.send(std::string(500'000, 'x'));  // It is dropped, and does not reset the connection.
+  const RawConnection empty(*b.server);
+  empty.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(empty.receive_until("no token"), StartsWith("HTTP/1.1 401 "));
+  empty.send("GET /a HTTP/1.1\r\nHost: localhost\r\nAuthorization: x\r\n\r\n");
+  EXPECT_THAT(empty.receive_until("GET /a"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, BodiesOfAllConnectionsShareOneLimit) {
+  Bundle b({.bytes_max = 1'500'000});
+  const RawConnection one(*b.server);
+  const RawConnection other(*b.server);
+  for (const RawConnection* each : {&one, &other}) {
+    each->send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" +
+               std::string(900'000, 'x'));
+  }
+  std::array<std::string, 2> answers;
+  for (int i = 0; i < 1000 && answers[0].empty() && answers[1].empty(); ++i) {
+    answers = {one.receive_now(), other.receive_now()};
+    std::this_thread::sleep_for(milliseconds{10});
+  }
+  EXPECT_NE(answers[0].empty(), answers[1].empty());
+  const std::string refused = answers[0] + answers[1];
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(refused, HasSubstr("Retry-After: 1\r\n"));
+  EXPECT_EQ(b.get("/small").value().status, 200);
+  const RawConnection& accepted = answers[0].empty() ? one : other;
+  accepted.send(std::string(100'000, 'x'));
+  EXPECT_THAT(accepted.receive_until("POST"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, KeepsConnectionsForSomePaths) {
+  Bundle b({.connections_max = 10, .kept_paths = {"/healthz"}});
+  std::vector<std::unique_ptr<RawConnection>> idle;
+  for (int i = 0; i < 40; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  EXPECT_EQ(b.get("/healthz?x").value().status, 200);
+  EXPECT_EQ(b.get("/other").value().status, 503);
 }
 
 TEST(HttpServer, AnswersBesideManyIdleConnectionsUpToItsLimit) {

@@ -138,6 +138,26 @@ TEST(Management, NumberOfARemovedJobIsNotReused) {
   EXPECT_EQ(manage(test, each_second()), "42");
 }
 
+TEST(Management, ReachesNoJobOfTaskTrackers) {
+  Pushed test;
+  auto job = carillon::testing::job_now("xxl-5");
+  job.group = "ops";
+  job.schedule = {.kind = ScheduleKind::kCron, .cron = "0 0 0 1 1 ?"};
+  ASSERT_EQ(test.submit(job).status, wire::SubmitStatus::kAccepted);
+  ManageJob call = each_second();
+  call.app_name = "ops";
+  call.job.id = 5;
+  using Verb = ManageJob::Verb;
+  for (const Verb verb : {Verb::kUpdate, Verb::kStart, Verb::kStop, Verb::kTrigger}) {
+    call.verb = verb;
+    EXPECT_EQ(manage(test, call), "job 5 of ops does not exist");
+  }
+  call.verb = Verb::kRemove;
+  EXPECT_EQ(manage(test, call), "");
+  ASSERT_NE(test.bundle.definition("xxl-5"), nullptr);
+  EXPECT_EQ(test.bundle.definition("xxl-5")->state, DefinitionState::kActive);
+}
+
 TEST(Management, AddWithoutAFreeNumberIsRefused) {
   Pushed test;
   test.bundle.restart_after(seconds{1});  // So that the test's client has another number.

@@ -17,6 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -55,6 +56,28 @@ TEST(ExecutorRegistry, TrailingSlashOfAnAddressMakesNoSecondExecutor) {
 
   ASSERT_TRUE(test.register_at(kOneWithoutStroke, true).ok());
   EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
+}
+
+TEST(ExecutorRegistry, OneAddressCreatesFiftyNewGroupsAnHour) {
+  Pushed test;
+  const auto register_app = [&](const std::string& app, const std::string& peer) {
+    return test.ask(ExecutorRegistration{.app_name = app, .address = kOne, .peer = peer});
+  };
+  const std::string peer = "10.9.9.9";
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(register_app("app-" + std::to_string(i), peer).ok()) << i;
+  }
+  const Status refused = register_app("another", peer);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kLimit);
+  EXPECT_THAT(refused.error().message, HasSubstr("10.9.9.9 has created 50 node groups in an hour"));
+  EXPECT_TRUE(register_app("app-1", peer).ok()) << "it exists";
+  EXPECT_TRUE(register_app("another", "10.9.9.8").ok());
+  test.bundle.run_for(std::chrono::hours{1});
+  EXPECT_TRUE(register_app("later", peer).ok());
+  ASSERT_TRUE(
+      test.ask(ExecutorRegistration{.removes = true, .app_name = "x", .address = kOne}).ok());
+  for (const auto& [id, group] : test.bundle.tables().groups) EXPECT_NE(group.name, "x");
 }
 
 TEST(ExecutorRegistry, TaskTrackerGroupDoesNotBecomeAnExecutorGroup) {

@@ -69,6 +69,24 @@ TEST(AnswerReader, TruncatesALargeBodyWhenAllowed) {
   EXPECT_TRUE(reader.keeps_alive());
 }
 
+TEST(AnswerReader, RefusesAnEndlessChunkExtensionAndAnEndlessTrailer) {
+  for (const char* begin : {"5;x=", "0\r\nX: "}) {
+    SCOPED_TRACE(begin);
+    AnswerReader reader(kBodyMax);
+    ASSERT_TRUE(reader.take("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").ok());
+    ASSERT_TRUE(reader.take(begin).ok());
+    Status taken;
+    std::size_t bytes = 0;
+    while (taken.ok() && bytes < 1'000'000) {
+      taken = reader.take(std::string(4096, 'x'));
+      bytes += 4096;
+    }
+    ASSERT_FALSE(taken.ok());
+    EXPECT_THAT(taken.error().message, HasSubstr("is larger than 65536 bytes"));
+    EXPECT_LE(bytes, 72U * 1024);
+  }
+}
+
 TEST(AnswerReader, ReadsABodyThatEndsWithTheConnection) {
   AnswerReader reader(kBodyMax);
   ASSERT_TRUE(take_slowly(reader, "HTTP/1.0 404 Not Found\r\n\r\nno such page").ok());
