@@ -65,6 +65,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, task_runner, recurrence_.admission(), completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
+      auditor_(batcher_, ids_, clock_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
       log_indexer_(config_.log_index, ownership_, batcher_, clock),
@@ -95,10 +96,10 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
           },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
-              batcher_, *this, feedback_, alarms_, *this, *this, ids_, clock_),
+              batcher_, *this, feedback_, alarms_, *this, *this, auditor_, ids_, clock_),
       stops_(catalog_, executing_, workers_, completion_, batcher_, *this, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
-           feedback_, *this, stops_, ids_, clock_),
+           feedback_, *this, stops_, auditor_, ids_, clock_),
       query_(catalog_, ownership_, executing_, workers_, executors_, executor_health_, run_logs_,
              questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
 

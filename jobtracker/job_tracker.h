@@ -216,6 +216,7 @@ class JobTracker final : public net::ServerReceiver,
   OnStored once_others_know(OnStored done);
   SteadyTime others_know_at() const;
   void on_registration(ExecutorRegistration registration, OnStored done);
+  void refuse(const Asker& asker, const wire::Act& message, const Error& why);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
@@ -278,6 +279,7 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  Auditor auditor_;
   Retention retention_;
   LogIndexer log_indexer_;
   Management management_;

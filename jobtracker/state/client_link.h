@@ -8,10 +8,18 @@
 
 namespace carillon::jobtracker {
 
-// The receiver of an answer.
+// The principal behind a request, for the audit.
+struct Caller {
+  std::string name{};
+  std::string kind{};     // local, key, token, executor, anyone
+  std::string address{};  // of its machine; empty: unknown
+};
+
+// The sender of a request, and the receiver of its answer.
 struct Asker {
   std::string peer{};
   std::uint64_t correlation = 0;
+  Caller caller{};
 };
 
 // Sends answers to job clients. An answer to a disconnected client is dropped. Thread: the loop.
