@@ -133,7 +133,7 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
                        .group = group->name,
                        .before = wire::row_to_json({{"partitions", std::int64_t{parts}}}),
                        .after = wire::row_to_json({{"partitions", std::int64_t{message.parts}}})});
-  begin_split_(split, asker.peer,
+  begin_split_(split, sender_of(asker),
                wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
 }
 

@@ -86,7 +86,7 @@ class JobTracker final : public net::ServerReceiver,
   // Called to split a group: the next session does it, and gets the request again. Not set: groups
   // cannot be split. Call before start().
   using BeginSplit =
-      std::function<void(const GroupSplit& split, const net::Peer& peer, std::string frame)>;
+      std::function<void(const GroupSplit& split, const net::Sender& sender, std::string frame)>;
   void set_splitting(BeginSplit begin) { begin_split_ = std::move(begin); }
   // This session starts with this split. Call before start().
   void split_first(GroupSplit split) { split_first_ = std::move(split); }
@@ -128,7 +128,7 @@ class JobTracker final : public net::ServerReceiver,
   // of these runs.
   bool is_idle() const { return !ready_ || (batcher_.is_idle() && !awaits_answers()); }
 
-  void on_frame(const net::Peer& peer, std::string_view frame) override;
+  void on_frame(const net::Sender& sender, std::string_view frame) override;
   // The executor group's own token; empty: none.
   std::string executor_token(const std::string& app_name) const;
   // The group whose run has this log id. If another job tracker owns the run: the groups that are
@@ -203,7 +203,7 @@ class JobTracker final : public net::ServerReceiver,
   void send_due();
   bool may_be_fenced() const { return proven_at_ && clock_.steady_now() >= *proven_at_ + kSilence; }
   void on_started(Result<ReadAnswer> answer);
-  void take(const net::Peer& peer, std::string_view frame);
+  void take(const net::Sender& sender, std::string_view frame);
   bool take_bulk();
   void slow_down(const std::vector<BulkSubmitQueue::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);

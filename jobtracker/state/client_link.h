@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "shared/net/transport.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
@@ -21,6 +23,12 @@ struct Asker {
   std::uint64_t correlation = 0;
   Caller caller{};
 };
+
+inline constexpr std::string_view kAnyone = "anyone";
+
+Caller caller_of(const net::Sender& sender);
+// For a request that arrives again.
+net::Sender sender_of(const Asker& asker);
 
 // Sends answers to job clients. An answer to a disconnected client is dropped. Thread: the loop.
 class ClientLink {
