@@ -37,7 +37,8 @@ Result<RowPage> query(ClientThread& thread, std::string what, const RowFilter& f
                       .until_us = filter.until ? filter.until->time_since_epoch().count() : 0,
                       .limit = filter.limit,
                       .after = filter.after,
-                      .states = filter.states};
+                      .states = filter.states,
+                      .by = filter.by};
   wire::Rows rows = CARILLON_TRY(as<wire::Rows>(thread.ask_and_wait(std::move(request))));
   return RowPage{std::move(rows.rows), std::move(rows.next)};
 }
@@ -239,6 +240,10 @@ Result<RowPage> JobClient::executing(const RowFilter& filter) {
 
 Result<RowPage> JobClient::history(const RowFilter& filter) {
   return query(*thread_, "history", filter);
+}
+
+Result<RowPage> JobClient::audit(const RowFilter& filter) {
+  return query(*thread_, "audit", filter);
 }
 
 Result<RowPage> JobClient::nodes(const RowFilter& filter) {

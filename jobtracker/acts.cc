@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "jobtracker/job_tracker.h"
+#include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/net/http_url.h"
 #include "shared/net/metadata_address.h"
 #include "shared/wire/codec.h"
+#include "shared/wire/spec_json.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -24,6 +26,13 @@ Status check_executor(const std::string& address) {
 }
 
 }  // namespace
+
+void JobTracker::refuse(const Asker& asker, const wire::Act& message, const Error& why) {
+  auditor_.refused(
+      asker,
+      {.action = action_of(message.verb), .group = message.group, .task_id = message.task_id}, why);
+  answer(asker, wire::ErrorReply{why});
+}
 
 // A registered executor gets the group's jobs. So a registration must not convert a group that task
 // trackers serve, or that they served and that still has jobs.
@@ -51,14 +60,14 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
     valid = Error{ErrorCode::kInvalidArgument,
                   "the token must be printable text without control characters"};
   }
-  if (!valid.ok()) return answer(asker, wire::ErrorReply{valid.error()});
+  if (!valid.ok()) return refuse(asker, message, valid.error());
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
-    if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    if (!group.ok()) return refuse(asker, message, group.error());
     const GroupId id = group.value()->id;
     if (!ownership_.has(id)) return answer(asker, ownership_.elsewhere(id, catalog_.parts(id)));
     if (const Status may = may_have_executors(*group.value()); !may.ok())
-      return answer(asker, wire::ErrorReply{may.error()});
+      return refuse(asker, message, may.error());
     const std::string has = "group '" + group.value()->name + "' has ";
     const bool is_list = !message.addresses.empty();
     const auto added = [this, asker, id, has, is_list](const Status& status) {
@@ -68,22 +77,30 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
              wire::Acted{.message = has + std::to_string(listed) +
                                     (listed == 1 ? " executor" : " executors") + " added by hand"});
     };
+    std::string addresses;
+    for (const std::string& address : message.addresses)
+      addresses += (addresses.empty() ? "" : " ") + address;
+    auditor_.add(asker,
+                 {.action = action_of(message.verb),
+                  .group = group.value()->name,
+                  .after = wire::row_to_json({{"addresses", std::move(addresses)},
+                                              {"token_changed", message.token.has_value()}})});
     registry_.add(id, message.addresses, message.token, added);
   });
 }
 
 // Pending changes are stored first, and the next session reads the state of the partitions again.
 void JobTracker::on_split(const Asker& asker, wire::Act message) {
-  const auto refuse = [&](ErrorCode code, const std::string& why) {
-    answer(asker, wire::ErrorReply{Error{code, why}});
+  const auto refuse_with = [&](ErrorCode code, const std::string& why) {
+    refuse(asker, message, Error{code, why});
   };
   const Group* group = catalog_.group(message.group);
   if (group == nullptr)
-    return refuse(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
+    return refuse_with(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
   if (!is_parts(message.parts)) {
-    return refuse(ErrorCode::kInvalidArgument,
-                  "a group can have 1, 2, 4, 8, 16, 32 or 64 partitions, not " +
-                      std::to_string(message.parts));
+    return refuse_with(ErrorCode::kInvalidArgument,
+                       "a group can have 1, 2, 4, 8, 16, 32 or 64 partitions, not " +
+                           std::to_string(message.parts));
   }
   const std::int32_t parts = catalog_.parts(group->id);
   const std::string named = "group '" + group->name + "' has " + std::to_string(parts) +
@@ -93,42 +110,46 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
     return answer(asker, wire::Acted{.message = named});
   }
   if (parts > 1) {
-    return refuse(
+    return refuse_with(
         ErrorCode::kConflict,
         named +
             ", and a group can be split only once (create another group and move the jobs there)");
   }
   if (!ownership_.has(group->id)) return answer(asker, ownership_.elsewhere(group->id, parts));
   if (executors_.has(group->id)) {
-    return answer(asker, wire::ErrorReply{executors_error(*group)});
+    return refuse(asker, message, executors_error(*group));
   }
   if (split_error_) {
     const Error why = *std::exchange(split_error_, std::nullopt);
-    return refuse(why.code, why.message);
+    return refuse_with(why.code, why.message);
   }
   if (!begin_split_) {
-    return refuse(ErrorCode::kInvalidArgument,
-                  "a group can be split only with a MariaDB or MySQL store, which several job "
-                  "trackers can share");
+    return refuse_with(ErrorCode::kInvalidArgument,
+                       "a group can be split only with a MariaDB or MySQL store, which several job "
+                       "trackers can share");
   }
   const GroupSplit split{.group = group->name, .parts = message.parts};
-  begin_split_(split, asker.peer,
+  auditor_.add(asker, {.action = action_of(message.verb),
+                       .group = group->name,
+                       .before = wire::row_to_json({{"partitions", std::int64_t{parts}}}),
+                       .after = wire::row_to_json({{"partitions", std::int64_t{message.parts}}})});
+  begin_split_(split, sender_of(asker),
                wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
 }
 
 void JobTracker::on_remove_group(const Asker& asker, const wire::Act& message) {
-  const auto refuse = [&](ErrorCode code, const std::string& why) {
-    answer(asker, wire::ErrorReply{Error{code, why}});
+  const auto refuse_with = [&](ErrorCode code, const std::string& why) {
+    refuse(asker, message, Error{code, why});
   };
   if (const Status room = batcher_.check_room(); !room.ok())
     return answer(asker, wire::ErrorReply{room.error()});
   const Group* group = catalog_.group(message.group);
   if (group == nullptr)
-    return refuse(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
+    return refuse_with(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
   if (!ownership_.has(group->id))
     return answer(asker, ownership_.elsewhere(group->id, catalog_.parts(group->id)));
   if (!executors_.has(group->id)) {
-    return refuse(
+    return refuse_with(
         ErrorCode::kInvalidArgument,
         "group '" + group->name +
             "' is not a group of xxl-job executors (a group of task trackers needs no removal)");
@@ -157,6 +178,7 @@ void JobTracker::remove_group(const Asker& asker, GroupId id, const CountAnswer&
                                  " defined, " + std::to_string(waiting) + " waiting, " +
                                  std::to_string(executing) + " executing (cancel them first)"}});
   }
+  auditor_.add(asker, {.action = action_of(wire::Verb::kRemoveGroup), .group = name});
   registry_.remove_group(id, [this, asker, id, name](const Status& status) {
     if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
     catalog_.mark_served(id, false);
@@ -181,14 +203,25 @@ void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) 
     }
     clean.groups = catalog_.parts_of(group->id);
   }
-  batcher_.post(Urgency::kHousekeeping, std::move(clean),
-                [this, asker](Operation&, const Outcome& outcome, const Error* refused) {
-                  if (refused != nullptr) return answer(asker, wire::ErrorReply{*refused});
-                  answer(asker,
-                         wire::Acted{.message = std::to_string(outcome.count) + " rows removed",
-                                     .count = outcome.count,
-                                     .next = outcome.next});
-                });
+  std::vector<Operation> operations{std::move(clean)};
+  if (message.after == 0) {  // The client sends a request for each step.
+    operations.emplace_back(AddAudit{auditor_.row(
+        asker, {.action = action_of(message.verb),
+                .group = message.group,
+                .task_id = message.task_id,
+                .after = wire::row_to_json(
+                    {{"ended_before", message.until_us != 0 ? format_time(until) : ""}})})});
+  }
+  batcher_.post_unit(
+      Urgency::kHousekeeping, std::move(operations),
+      [this, asker](std::vector<Operation>&, const std::vector<Outcome>& outcomes,
+                    const Error* refused) {
+        if (refused != nullptr) return answer(asker, wire::ErrorReply{*refused});
+        const Outcome& outcome = outcomes.front();
+        answer(asker, wire::Acted{.message = std::to_string(outcome.count) + " rows removed",
+                                  .count = outcome.count,
+                                  .next = outcome.next});
+      });
 }
 
 }  // namespace carillon::jobtracker

@@ -29,7 +29,14 @@ class BulkSubmitQueue {
   struct Sender {
     net::Peer peer{};
     std::uint64_t correlation = 0;
-    bool operator==(const Sender&) const = default;
+    std::string principal{};  // as in net::Sender
+    std::string address{};
+    bool operator==(const Sender& other) const {
+      return peer == other.peer && correlation == other.correlation;
+    }
+    net::Sender connection() const {
+      return {.peer = peer, .principal = principal, .address = address};
+    }
   };
   struct Frame {
     Sender sender{};

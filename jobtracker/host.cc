@@ -397,8 +397,8 @@ void Host::make_way(OwnershipChange change) {
 
 // The session that executes the split also answers the request.
 JobTracker::BeginSplit Host::begin_split() {
-  return [this](const GroupSplit& split, const net::Peer& peer, const std::string& frame) {
-    loop_.post([this, split, peer, frame] {
+  return [this](const GroupSplit& split, const net::Sender& sender, const std::string& frame) {
+    loop_.post([this, split, sender, frame] {
       if (stopped_) return;
       if (is_to_stop_) room_->set_reason("the job tracker is stopping");
       if (!is_to_stop_ && !change_ && tracker() != nullptr &&
@@ -407,7 +407,7 @@ JobTracker::BeginSplit Host::begin_split() {
         split_ = split;
         make_way({.wanted = tracker()->owned()});
       }
-      room_->on_frame(peer, frame);
+      room_->on_frame(sender, frame);
     });
   };
 }

@@ -65,6 +65,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, task_runner, recurrence_.admission(), completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
+      auditor_(batcher_, ids_, clock_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
       log_indexer_(config_.log_index, ownership_, batcher_, clock),
@@ -95,10 +96,10 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
           },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
-              batcher_, *this, feedback_, alarms_, *this, *this, ids_, clock_),
+              batcher_, *this, feedback_, alarms_, *this, *this, auditor_, ids_, clock_),
       stops_(catalog_, executing_, workers_, completion_, batcher_, *this, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
-           feedback_, *this, stops_, ids_, clock_),
+           feedback_, *this, stops_, auditor_, ids_, clock_),
       query_(catalog_, ownership_, executing_, workers_, executors_, executor_health_, run_logs_,
              questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
 
@@ -247,13 +248,14 @@ void JobTracker::proven(SteadyTime at) {
 
 void JobTracker::stop() {
   let_go(kStopping);
-  while (const auto waiting = bulk_.next()) take(waiting->sender.peer, waiting->bytes);
+  while (const auto waiting = bulk_.next()) take(waiting->sender.connection(), waiting->bytes);
 }
 
 void JobTracker::hand_over(net::ServerReceiver& next) {
   // They would notice at their next pull, a second later. `next` queues their registrations.
   let_go({ErrorCode::kNotFound, "the node groups were rebalanced, register again"});
-  while (const auto waiting = bulk_.next()) next.on_frame(waiting->sender.peer, waiting->bytes);
+  while (const auto waiting = bulk_.next())
+    next.on_frame(waiting->sender.connection(), waiting->bytes);
 }
 
 void JobTracker::let_go(Error word) {
@@ -310,7 +312,7 @@ bool JobTracker::end_turn() {
 bool JobTracker::take_bulk() {
   if (bulk_.empty() || !batcher_.wants_bulk()) return false;
   const BulkSubmitQueue::Frame frame = *bulk_.next();
-  take(frame.sender.peer, frame.bytes);
+  take(frame.sender.connection(), frame.bytes);
   return !bulk_.empty() && batcher_.wants_bulk();
 }
 
@@ -370,24 +372,25 @@ void JobTracker::manage(const ManageJob& call, OnManaged done) {
   management_.take(call, std::move(done));
 }
 
-void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
-  if (!ready_ || stopping_ || !BulkSubmitQueue::takes(frame)) return take(peer, frame);
-  slow_down(bulk_.put({peer, wire::correlation_of(frame)}, frame, clock_.steady_now()));
+void JobTracker::on_frame(const net::Sender& sender, std::string_view frame) {
+  if (!ready_ || stopping_ || !BulkSubmitQueue::takes(frame)) return take(sender, frame);
+  slow_down(bulk_.put({sender.peer, wire::correlation_of(frame), sender.principal, sender.address},
+                      frame, clock_.steady_now()));
 }
 
 void JobTracker::slow_down(const std::vector<BulkSubmitQueue::Sender>& senders) {
-  for (const auto& [peer, correlation] : senders) {
-    answer({peer, correlation}, wire::ErrorReply{batcher_.slow_down()});
+  for (const BulkSubmitQueue::Sender& sender : senders) {
+    answer({sender.peer, sender.correlation}, wire::ErrorReply{batcher_.slow_down()});
   }
 }
 
-void JobTracker::take(const net::Peer& peer, std::string_view frame) {
+void JobTracker::take(const net::Sender& sender, std::string_view frame) {
   auto decoded = wire::decode(frame);
   if (!decoded.ok()) {
     ++bad_frames_;
-    return answer({peer, wire::correlation_of(frame)}, wire::ErrorReply{decoded.error()});
+    return answer({sender.peer, wire::correlation_of(frame)}, wire::ErrorReply{decoded.error()});
   }
-  const Asker asker{peer, decoded.value().correlation};
+  const Asker asker{sender.peer, decoded.value().correlation, caller_of(sender)};
   if (Status may = may_take(); !may.ok()) return answer(asker, wire::ErrorReply{may.error()});
   route(asker, std::move(decoded.value().message), frame.size());
 }

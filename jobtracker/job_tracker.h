@@ -87,7 +87,7 @@ class JobTracker final : public net::ServerReceiver,
   // Called to split a group: the next session does it, and gets the request again. Not set: groups
   // cannot be split. Call before start().
   using BeginSplit =
-      std::function<void(const GroupSplit& split, const net::Peer& peer, std::string frame)>;
+      std::function<void(const GroupSplit& split, const net::Sender& sender, std::string frame)>;
   void set_splitting(BeginSplit begin) { begin_split_ = std::move(begin); }
   // This session starts with this split. Call before start().
   void split_first(GroupSplit split) { split_first_ = std::move(split); }
@@ -129,7 +129,7 @@ class JobTracker final : public net::ServerReceiver,
   // of these runs.
   bool is_idle() const { return !ready_ || (batcher_.is_idle() && !awaits_answers()); }
 
-  void on_frame(const net::Peer& peer, std::string_view frame) override;
+  void on_frame(const net::Sender& sender, std::string_view frame) override;
   // The executor group's own token; empty: none.
   std::string executor_token(const std::string& app_name) const;
   // The group whose run has this log id. If another job tracker owns the run: the groups that are
@@ -204,7 +204,7 @@ class JobTracker final : public net::ServerReceiver,
   void send_due();
   bool may_be_fenced() const { return proven_at_ && clock_.steady_now() >= *proven_at_ + kSilence; }
   void on_started(Result<ReadAnswer> answer);
-  void take(const net::Peer& peer, std::string_view frame);
+  void take(const net::Sender& sender, std::string_view frame);
   bool take_bulk();
   void slow_down(const std::vector<BulkSubmitQueue::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
@@ -218,6 +218,7 @@ class JobTracker final : public net::ServerReceiver,
   SteadyTime others_know_at() const;
   void on_registration(ExecutorRegistration registration, OnStored done);
   void register_new_group(ExecutorRegistration registration, OnStored done);
+  void refuse(const Asker& asker, const wire::Act& message, const Error& why);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
@@ -280,6 +281,7 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  Auditor auditor_;
   Retention retention_;
   LogIndexer log_indexer_;
   Management management_;

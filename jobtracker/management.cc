@@ -163,7 +163,10 @@ void Management::act(wire::Act message, std::string text, OnManaged done) {
 void Management::ask(wire::Message message, OnAnswer on_answer) {
   const std::uint64_t number = ++last_;
   asked_.emplace(number, std::move(on_answer));
-  route_({.peer = kPeer, .correlation = number}, std::move(message));
+  route_({.peer = kPeer,
+          .correlation = number,
+          .caller = {.name = "xxl-job", .kind = "token", .address = {}}},
+         std::move(message));
 }
 
 void Management::hear(const Asker& asker, wire::Message answer) {

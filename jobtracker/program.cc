@@ -63,6 +63,12 @@ std::vector<Option> store_options(const Environment& environment) {
        .help = "How long the history keeps ended jobs and their output.",
        .fallback = "7d",
        .section = "Store"},
+      {.name = "audit-retention",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "How long changes, and who made them, are kept (see jobclient audit).",
+       .fallback = "90d",
+       .section = "Store"},
   };
 }
 
@@ -419,6 +425,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.smtp = configuration.text("smtp");
   settings.smtp_from = configuration.text("smtp-from");
   tracker.retention.log = configuration.duration("log-retention");
+  tracker.retention.audit = configuration.duration("audit-retention");
   tracker.submit.definition_bytes_max =
       static_cast<std::size_t>(configuration.number("definition-memory")) * 1024 * 1024;
   tracker.dispatcher.preload.capacity =

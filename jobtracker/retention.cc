@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobtracker/state/id_source.h"
+
 namespace carillon::jobtracker {
 
 Retention::Retention(RetentionConfig config, const Ownership& ownership, Batcher& batcher,
@@ -25,6 +27,7 @@ void Retention::step(std::int64_t rows_max) {
       Purge{.log_before = now - config_.log,
             .clients_before = now - config_.clients,
             .counts_before = now - config_.counts,
+            .audit_before = IdSource::first_of(now - config_.audit),
             .limit = rows_max},
       [this, rows_max, ended_before = ended_()](Operation&, const Outcome& outcome, const Error*) {
         is_at_it_ = false;

@@ -16,6 +16,8 @@ struct RetentionConfig {
   Duration log = std::chrono::hours{24 * 7};
   // The daily counts of the log.
   Duration counts = std::chrono::hours{24 * 400};
+  // Changes and who made them.
+  Duration audit = std::chrono::hours{24 * 90};
   // The last requests of a client.
   Duration clients = std::chrono::hours{24 * 7};
 };

@@ -23,19 +23,19 @@ void StartupResponder::pass_to(net::ServerReceiver& receiver) {
   transport_.set_receiver(&receiver);
   has_passed_ = true;
   is_keeping_ = false;
-  for (const Kept& kept : std::exchange(kept_, {})) receiver.on_frame(kept.peer, kept.frame);
+  for (const Kept& kept : std::exchange(kept_, {})) receiver.on_frame(kept.sender, kept.frame);
 }
 
-void StartupResponder::on_frame(const net::Peer& peer, std::string_view frame) {
+void StartupResponder::on_frame(const net::Sender& sender, std::string_view frame) {
   if (is_keeping_ && kept_bytes_ + frame.size() <= kKeptBytesMax) {
     kept_bytes_ += frame.size();
-    kept_.push_back({peer, std::string{frame}});
+    kept_.push_back({sender, std::string{frame}});
     return;
   }
   const wire::Envelope answer{.correlation = wire::correlation_of(frame),
                               .message = wire::ErrorReply{Error{ErrorCode::kUnavailable, reason_}}};
   // A disconnected client asks again.
-  (void)transport_.send(peer, wire::encode(answer));
+  (void)transport_.send(sender.peer, wire::encode(answer));
 }
 
 }  // namespace carillon::jobtracker

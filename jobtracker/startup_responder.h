@@ -31,12 +31,12 @@ class StartupResponder final : public net::ServerReceiver {
   // Passes on the queued frames, and makes this the receiver of all others.
   void pass_to(net::ServerReceiver& receiver);
 
-  void on_frame(const net::Peer& peer, std::string_view frame) override;
+  void on_frame(const net::Sender& sender, std::string_view frame) override;
   Sizes sizes() const { return {{"kept", kept_.size()}}; }
 
  private:
   struct Kept {
-    net::Peer peer{};
+    net::Sender sender{};
     std::string frame{};
   };
 

@@ -309,6 +309,50 @@ int run_history(Context& context) {
              "nothing has ended", {.states = context.configuration.list("state")});
 }
 
+Verb declare_audit() {
+  return {
+      .name = "audit",
+      .summary = "List changes and who made them",
+      .description =
+          "Prints one row per change and per refused attempt, newest first. -o jsonl exports "
+          "them with the state before and after.",
+      .options = {group_option(false, "Only this node group."),
+                  task_option(),
+                  {.name = "by", .placeholder = "NAME", .help = "Only changes of this principal."},
+                  {.name = "since",
+                   .placeholder = "TIME",
+                   .help = "Only rows from this time on: an age like 1h, or an RFC 3339 time."},
+                  limit_option()},
+      .examples =
+          "  jobclient audit --task-id nightly --group ops\n"
+          "  jobclient audit --by anna --since 24h\n"
+          "  jobclient audit --limit 0 -o jsonl > audit.jsonl\n",
+      .section = "See what is going on"};
+}
+
+int run_audit(Context& context) {
+  RowFilter filter = filter_of(context);
+  filter.by = context.configuration.text("by");
+  const std::string& since = context.configuration.text("since");
+  if (!since.empty()) {
+    const Result<WallTime> time = parse_since(since, context.around.clock.wall_now());
+    if (!time.ok()) return context.fail(kWrongInput, time.error().message);
+    filter.since = time.value();
+  }
+  return ask(context, &JobClient::audit, filter,
+             {{"time", ColumnKind::kTime},
+              {"by"},
+              {"kind", ColumnKind::kText, true},
+              {"address", ColumnKind::kText, true},
+              {"action"},
+              {"group"},
+              {"task_id"},
+              {"outcome"},
+              {"before", ColumnKind::kLong, true},
+              {"after", ColumnKind::kLong, true}},
+             "no changes are recorded");
+}
+
 Verb declare_nodes() {
   return declare("nodes", "List task trackers and executors, including those that are gone",
                  "Shows where each runs, its threads and its free threads. -o wide adds labels.",

@@ -2,7 +2,8 @@
 
 #include "jobclient/cli/context.h"
 
-// The verbs that ask for rows: list, waiting, executing, history, nodes, groups.
+// The verbs that ask for rows: list, waiting, executing, history, audit, nodes,
+// groups.
 // Thread: the owner's.
 namespace carillon::cli {
 
@@ -10,6 +11,7 @@ Verb declare_list();
 Verb declare_waiting();
 Verb declare_executing();
 Verb declare_history();
+Verb declare_audit();
 Verb declare_nodes();
 Verb declare_groups();
 
@@ -17,6 +19,7 @@ int run_list(Context& context);
 int run_waiting(Context& context);
 int run_executing(Context& context);
 int run_history(Context& context);
+int run_audit(Context& context);
 int run_nodes(Context& context);
 int run_groups(Context& context);
 

@@ -5,6 +5,7 @@
 
 #include "jobtracker/intake/script_change.h"
 #include "shared/wire/codec.h"
+#include "shared/wire/spec_json.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -41,6 +42,32 @@ bool stops(const wire::Act& act) {
   return act.verb == wire::Verb::kCancel || act.verb == wire::Verb::kKill;
 }
 
+// What an action sets, as JSON.
+std::string audited(const wire::Act& act, JobId made) {
+  wire::Row row;
+  if (const JobId job = made ? made : act.job_id; job)
+    row.emplace_back("job_id", std::to_string(job.value));
+  if (act.verb == wire::Verb::kSuspend) row.emplace_back("suspended", true);
+  if (act.verb == wire::Verb::kResume) row.emplace_back("suspended", false);
+  if (act.verb == wire::Verb::kSetScript) {
+    row.emplace_back("language", act.language);
+    row.emplace_back("remark", act.remark);
+    row.emplace_back("bytes", static_cast<std::int64_t>(act.payload.value_or("").size()));
+  } else if (act.payload) {
+    row.emplace_back("payload_bytes", static_cast<std::int64_t>(act.payload->size()));
+  }
+  if (act.force) row.emplace_back("force", true);
+  std::string addresses;
+  for (const std::string& address : act.addresses)
+    addresses += (addresses.empty() ? "" : " ") + address;
+  if (!addresses.empty()) row.emplace_back("addresses", std::move(addresses));
+  return row.empty() ? "" : wire::row_to_json(row);
+}
+
+std::string audited_state(bool is_suspended) {
+  return wire::row_to_json({{"suspended", is_suspended}});
+}
+
 // Whether this request, and not an earlier one, made the change.
 bool has_changed(const RequestOutcome& outcome, const Error* refused) {
   return refused == nullptr && !outcome.answered_before &&
@@ -66,7 +93,7 @@ Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
 ActIntake::ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
                      Workers& workers, Definitions& definitions, AttemptReclaimer& ends,
                      Batcher& batcher, JobSink& sink, FeedbackSink& feedback, ClientLink& clients,
-                     RunStops& stops, IdSource& ids, SchedulingClock& clock)
+                     RunStops& stops, Auditor& auditor, IdSource& ids, SchedulingClock& clock)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
@@ -78,6 +105,7 @@ ActIntake::ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTabl
       feedback_(feedback),
       clients_(clients),
       stops_(stops),
+      auditor_(auditor),
       ids_(ids),
       clock_(clock) {}
 
@@ -85,6 +113,10 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
   auto pending =
       std::make_shared<Pending>(Pending{.asker = asker, .act = std::move(message), .bytes = bytes});
   const wire::Act& act = pending->act;
+  pending->change = {.action = action_of(act.verb),
+                     .group = act.group,
+                     .task_id = act.task_id,
+                     .after = audited(act, {})};
   if (const Status valid = act.request.validate(); !valid.ok()) {
     return refuse(pending, valid.error().code, valid.error().message);
   }
@@ -99,6 +131,7 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
       return refuse(pending, ErrorCode::kNotFound,
                     "there is no group '" + act.group + "' (--group names the group)");
     pending->group = catalog_.part(group->id, act.task_id);
+    pending->change.group = group->name;
     if (!ownership_.has(pending->group)) {
       return clients_.answer(asker,
                              ownership_.elsewhere(pending->group, catalog_.parts(group->id)));
@@ -125,7 +158,9 @@ void ActIntake::look_again(const PendingPtr& pending) {
 }
 
 void ActIntake::refuse(const PendingPtr& pending, ErrorCode code, std::string message) {
-  clients_.answer(pending->asker, wire::ErrorReply{Error{code, std::move(message)}});
+  Error why{code, std::move(message)};
+  auditor_.refused(pending->asker, pending->change, why);
+  clients_.answer(pending->asker, wire::ErrorReply{std::move(why)});
 }
 
 // A request that is rejected now may have succeeded when it was first sent: the store knows.
@@ -139,6 +174,7 @@ void ActIntake::decline(const PendingPtr& pending, ErrorCode code, std::string m
       Urgency::kRequest, std::move(number), {},
       [this, pending, reply](const RequestOutcome& outcome, const Error* refused) {
         if (refused == nullptr && outcome.answered_before) return answer_first(pending, outcome);
+        auditor_.refused(pending->asker, pending->change, reply.error);
         clients_.answer(pending->asker, reply);
       },
       {});
@@ -168,6 +204,8 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
   NumberedRequest number{.client = pending->act.request.client,
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = acted})};
+  pending->change.after = audited(pending->act, made);
+  number.audit = auditor_.row(pending->asker, pending->change);
   const std::size_t bytes = pending->bytes + kActBytes;
   batcher_.hold_bytes(bytes);  // It may wait for another change.
   return {.number = std::move(number),
@@ -195,8 +233,11 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
 
 void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   const wire::Verb verb = pending->act.verb;
+  if (verb == wire::Verb::kSuspend || verb == wire::Verb::kResume)
+    pending->change.before = audited_state(is_held(definition.row.state));
   switch (verb) {
     case wire::Verb::kCancel:
+      pending->change.before = audited_spec(definition.spec);
       return cancel_definition(pending, definition);
     case wire::Verb::kTrigger:
       return trigger_definition(pending, definition);
@@ -302,6 +343,7 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
                                           : GroupId{};
   if (group && !ownership_.has(group))
     return clients_.answer(pending->asker, ownership_.elsewhere(group, 1));
+  if (const Group* whole = catalog_.whole_of(group)) pending->change.group = whole->name;
   if (stops(pending->act)) return stop_job(pending, found);
   if (found.waiting && found.waiting->definition) return decline_run_that_waits(pending, found);
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));
@@ -340,6 +382,9 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
   const WallTime now = clock_.now();
   const wire::Verb verb = pending->act.verb;
   ChangeWaiting change{.from = job};
+  pending->change.task_id = job.task_id;
+  if (verb == wire::Verb::kSuspend || verb == wire::Verb::kResume)
+    pending->change.before = audited_state(job.suspended);
   switch (verb) {
     case wire::Verb::kSuspend:
       if (is_quarantined(job))

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/audit/auditor.h"
 #include "jobtracker/intake/run_stops.h"
 #include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/catalog.h"
@@ -54,7 +55,7 @@ class ActIntake {
   ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
             Workers& workers, Definitions& definitions, AttemptReclaimer& ends, Batcher& batcher,
             JobSink& sink, FeedbackSink& feedback, ClientLink& clients, RunStops& stops,
-            IdSource& ids, SchedulingClock& clock);
+            Auditor& auditor, IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: size of its frame.
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
@@ -66,6 +67,7 @@ class ActIntake {
     std::size_t bytes = 0;
     GroupId group{};
     int looks = 0;
+    AuditedChange change{};
 
     std::string name() const {
       return act.task_id.empty() ? "job " + std::to_string(act.job_id.value)
@@ -113,6 +115,7 @@ class ActIntake {
   FeedbackSink& feedback_;
   ClientLink& clients_;
   RunStops& stops_;
+  Auditor& auditor_;
   IdSource& ids_;
   SchedulingClock& clock_;
 };

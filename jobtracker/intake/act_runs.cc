@@ -83,12 +83,14 @@ void ActIntake::stop_job(const PendingPtr& pending, const FindAnswer& found) {
     }
     if (ends) waits.push_back(*found.waiting);
     if (ends) job = found.waiting->id;
+    pending->change.task_id = found.waiting->task_id;
   } else if (found.executing) {
     const WaitingJob& run = found.executing->job;
     const Executing* entry = executing_.find(run.id, run.attempt);
     if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
     runs.insert(runs.begin(), {.id = run.id, .attempt = run.attempt});
     job = run.id;
+    pending->change.task_id = run.task_id;
   }
   if (runs.empty() && waits.empty()) return decline_unknown(pending);
   end_runs(pending, runs, waits, job);

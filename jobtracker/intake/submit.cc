@@ -10,6 +10,7 @@
 #include "shared/base/utf8.h"
 #include "shared/job/run_words.h"
 #include "shared/wire/codec.h"
+#include "shared/wire/spec_json.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -108,8 +109,8 @@ SubmitIntake::SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers&
                            const Executors& executors, GroupMaker& groups,
                            const Ownership& ownership, Definitions& definitions, Batcher& batcher,
                            JobSink& sink, FeedbackSink& feedback, const AlarmSink& alarms,
-                           ClientLink& clients, RunStopper& stopper, IdSource& ids,
-                           SchedulingClock& clock)
+                           ClientLink& clients, RunStopper& stopper, Auditor& auditor,
+                           IdSource& ids, SchedulingClock& clock)
     : config_(std::move(config)),
       catalog_(catalog),
       workers_(workers),
@@ -123,6 +124,7 @@ SubmitIntake::SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers&
       alarms_(alarms),
       clients_(clients),
       stopper_(stopper),
+      auditor_(auditor),
       ids_(ids),
       clock_(clock) {}
 
@@ -375,9 +377,37 @@ void SubmitIntake::end_replaced(Pending& pending) {
   }
 }
 
+// One row a message. A message with one job names it, with its fields before and after.
+AuditedChange SubmitIntake::audited(const Pending& pending) const {
+  AuditedChange change{.action = "submit"};
+  if (pending.jobs.empty()) return change;
+  change.group = pending.jobs.front().group;
+  if (pending.jobs.size() == 1) {
+    const JobSpec& spec = pending.jobs.front();
+    change.task_id = spec.task_id;
+    change.after = audited_spec(spec);
+    if (!pending.may_replace(0)) return change;
+    change.action = "replace";
+    if (const auto* before = catalog_.definition(part_of(spec.group, spec.task_id), spec.task_id))
+      change.before = audited_spec(before->spec);
+    return change;
+  }
+  constexpr std::size_t kNamed = 10;
+  std::string tasks;
+  for (std::size_t i = 0; i < std::min(kNamed, pending.jobs.size()); ++i)
+    tasks += (i == 0 ? "" : " ") + pending.jobs[i].task_id;
+  for (const JobSpec& spec : pending.jobs) {
+    if (spec.group != change.group) change.group.clear();
+  }
+  change.after = wire::row_to_json({{"jobs", static_cast<std::int64_t>(pending.jobs.size())},
+                                    {"first_task_ids", std::move(tasks)}});
+  return change;
+}
+
 void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   if (waits_for_replaced(pending)) return;
   batcher_.release(pending->bytes);
+  AuditedChange change = audited(*pending);
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->is_rejected(i)) add_job(*pending, i);
   }
@@ -387,6 +417,13 @@ void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   NumberedRequest number{.client = pending->request.client,
                          .sequence = pending->request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = pending->reply})};
+  if (pending->reply.answers.size() == 1) change.task_id = pending->reply.answers.front().task_id;
+  if (!pending->operations.empty()) {
+    number.audit = auditor_.row(pending->asker, std::move(change));
+  } else if (!pending->reply.answers.empty()) {
+    auditor_.refused(pending->asker, std::move(change),
+                     Error{ErrorCode::kInvalidArgument, pending->reply.answers.front().reason});
+  }
   pending->jobs = {};  // The jobs are not counted any more.
   // Also without accepted jobs: a rejected job may have been accepted when it was first sent.
   batcher_.post_request(

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "jobtracker/audit/auditor.h"
 #include "jobtracker/state/alarm_sink.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/child_graph.h"
@@ -53,8 +54,8 @@ class SubmitIntake {
   SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers& workers,
                const Executors& executors, GroupMaker& groups, const Ownership& ownership,
                Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
-               const AlarmSink& alarms, ClientLink& clients, RunStopper& stopper, IdSource& ids,
-               SchedulingClock& clock);
+               const AlarmSink& alarms, ClientLink& clients, RunStopper& stopper, Auditor& auditor,
+               IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: size of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -64,6 +65,7 @@ class SubmitIntake {
 
  private:
   struct Pending;
+  AuditedChange audited(const Pending& pending) const;
   Status check(const JobSpec& spec) const;
   void prepare(const std::shared_ptr<Pending>& pending);
   void make_groups(const std::shared_ptr<Pending>& pending);
@@ -104,6 +106,7 @@ class SubmitIntake {
   const AlarmSink& alarms_;
   ClientLink& clients_;
   RunStopper& stopper_;
+  Auditor& auditor_;
   IdSource& ids_;
   SchedulingClock& clock_;
   std::int64_t submitted_ = 0;

@@ -69,6 +69,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "stats") return stats(asker);
   if (message.what == "counts") return counts(asker, message);
   if (message.what == "scripts" || message.what == "script") return scripts(asker, message);
+  if (message.what == "audit") return audit(asker, message);
   clients_.answer(
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
@@ -81,6 +82,8 @@ bool QueryDesk::is_redirect(const Asker& asker, const wire::Query& message) {
   GroupId owned = group->id;
   if (message.what == "show" || message.what == "scripts" || message.what == "script") {
     owned = catalog_.part(group->id, message.task_id);
+  } else if (message.what == "audit") {
+    return false;  // It is in the store.
   } else if (message.what != "nodes" &&
              (parts > 1 || (message.what != "list" && message.what != "executing"))) {
     return false;
@@ -224,41 +227,42 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   };
   const GroupId part = catalog_.part(group.value(), message.task_id);
   if (ActiveDefinition* definition = catalog_.definition(part, message.task_id)) {
-    wire::Rows reply;
-    reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec,
-                                   reason(part, wire::glance_of(definition->spec),
-                                          definition->row.state == DefinitionState::kQuarantined,
-                                          !is_held(definition->row.state))));
-    return clients_.answer(asker, std::move(reply));
+    return answer_with_last_change(
+        asker, part, message.task_id,
+        with_spec(definition_row(*definition), definition->row.spec,
+                  reason(part, wire::glance_of(definition->spec),
+                         definition->row.state == DefinitionState::kQuarantined,
+                         !is_held(definition->row.state))));
   }
   const Find question{.group = part, .task_id = message.task_id, .job_id = message.job_id};
   read(asker, question, [this, asker, message, with_spec, spec_of](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& found = std::get<FindAnswer>(answer.value());
-    wire::Rows reply;
     if (found.waiting) {
       const WaitingJob& job = *found.waiting;
       const auto glance = catalog_.glance(job);
-      reply.rows.push_back(with_spec(waiting_row(job), spec_of(job),
-                                     glance
-                                         ? reason(job.group, *glance, is_quarantined(job),
-                                                  !job.suspended && due_time(job) <= clock_.now())
-                                         : wire::Field{}));
+      answer_with_last_change(
+          asker, job.group, job.task_id,
+          with_spec(waiting_row(job), spec_of(job),
+                    glance ? reason(job.group, *glance, is_quarantined(job),
+                                    !job.suspended && due_time(job) <= clock_.now())
+                           : wire::Field{}));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
                       .phase = Phase::kSent,
                       .handed_out_at = found.executing->claimed_at};
       wire::Row row = executing_row(entry);
       row.emplace_back("state", std::string("executing"));
-      reply.rows.push_back(with_spec(std::move(row), spec_of(found.executing->job), {}));
+      const WaitingJob& job = found.executing->job;
+      answer_with_last_change(asker, job.group, job.task_id,
+                              with_spec(std::move(row), spec_of(job), {}));
     } else {
-      return clients_.answer(
-          asker, error_reply({ErrorCode::kNotFound,
-                              "task '" + message.task_id +
-                                  "' is not waiting, executing or defined in group '" +
-                                  message.group + "' (ended jobs are in the history)"}));
+      clients_.answer(asker,
+                      error_reply({ErrorCode::kNotFound,
+                                   "task '" + message.task_id +
+                                       "' is not waiting, executing or defined in group '" +
+                                       message.group + "' (ended jobs are in the history)"}));
     }
-    clients_.answer(asker, std::move(reply));
   });
 }
 

@@ -62,6 +62,9 @@ class QueryDesk {
   void groups(const Asker& asker, const wire::Query& message);
   void counts(const Asker& asker, const wire::Query& message);
   void scripts(const Asker& asker, const wire::Query& message);
+  void audit(const Asker& asker, const wire::Query& message);
+  void answer_with_last_change(const Asker& asker, GroupId group, const std::string& task_id,
+                               wire::Row row);
   void stats(const Asker& asker);
 
   wire::Row definition_row(ActiveDefinition& definition) const;

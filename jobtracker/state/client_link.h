@@ -2,17 +2,33 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "shared/net/transport.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
 
-// The receiver of an answer.
+// The principal behind a request, for the audit.
+struct Caller {
+  std::string name{};
+  std::string kind{};     // local, key, token, executor, anyone
+  std::string address{};  // of its machine; empty: unknown
+};
+
+// The sender of a request, and the receiver of its answer.
 struct Asker {
   std::string peer{};
   std::uint64_t correlation = 0;
+  Caller caller{};
 };
+
+inline constexpr std::string_view kAnyone = "anyone";
+
+Caller caller_of(const net::Sender& sender);
+// For a request that arrives again.
+net::Sender sender_of(const Asker& asker);
 
 // Sends answers to job clients. An answer to a disconnected client is dropped. Thread: the loop.
 class ClientLink {

@@ -129,7 +129,8 @@ struct RemoveFeedback {
 struct Purge {
   WallTime log_before{};
   WallTime clients_before{};
-  WallTime counts_before{};  // counts of the log before this time; all in one step
+  WallTime counts_before{};       // counts of the log before this time; all in one step
+  std::int64_t audit_before = 0;  // audit rows with ids smaller than this; 0: none
   std::int64_t limit = 1000;
 };
 
@@ -221,12 +222,17 @@ struct RemoveExecutorGroup {
   GroupId group{};
 };
 
+// A change that is not a numbered request, or a refused attempt.
+struct AddAudit {
+  AuditRow row{};
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutorGroup, RemoveExecutorResult, PutExecutorGroup, ChangeExecutor,
                  PutPushRun, RemovePushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
-                 CleanLog, IndexLog>;
+                 CleanLog, IndexLog, AddAudit>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,
@@ -254,7 +260,13 @@ struct NumberedRequest {
   std::string answer{};
   std::size_t first_operation = 0;  // its operations are a range of Batch::operations
   std::size_t operation_count = 0;
+  // Stored with the answer. The outcome becomes "conflict" if it has operations and none is done.
+  std::optional<AuditRow> audit{};
 };
+
+// The audit row to store for a request that was not answered before; none: it has none.
+std::optional<AuditRow> audit_row_of(const NumberedRequest& request,
+                                     const std::vector<Outcome>& outcomes);
 
 struct RequestOutcome {
   bool answered_before = false;

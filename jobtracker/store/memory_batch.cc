@@ -85,6 +85,8 @@ void MemoryBatch::store_requests() {
         .at = batch_.now};
     for (Outcome& outcome : stored.outcomes) outcome.next = 0;
     put(tables_.answers, {request.client, slot_of(request.sequence)}, std::move(stored));
+    if (const auto row = audit_row_of(request, committed_.outcomes))
+      put(tables_.audit, row->id, *row);
   }
 }
 
@@ -556,7 +558,19 @@ Result<Outcome> MemoryBatch::apply(const Purge& purge) {
     const auto oldest = tables_.log_counts.begin()->first;
     put(tables_.log_counts, oldest, std::nullopt);
   }
+  rows = 0;
+  while (!full(rows) && !tables_.audit.empty() &&
+         tables_.audit.begin()->first < purge.audit_before) {
+    put(tables_.audit, std::int64_t{tables_.audit.begin()->first}, std::nullopt);
+    ++rows;
+  }
+  outcome.count += rows;
   return outcome;
+}
+
+Result<Outcome> MemoryBatch::apply(const AddAudit& audit) {
+  put(tables_.audit, audit.row.id, audit.row);
+  return done();
 }
 
 }  // namespace carillon::jobtracker

@@ -47,6 +47,7 @@ class MemoryBatch {
   Result<Outcome> apply(const Purge& purge);
   Result<Outcome> apply(const CleanLog& clean);
   Result<Outcome> apply(const IndexLog& index);
+  Result<Outcome> apply(const AddAudit& audit);
   std::int64_t log_settled() const;
 
   void leave_runs(const ChangeDefinition& change, const std::string& spec);

@@ -272,6 +272,20 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ListAudit& ask) const {
+    AuditAnswer answer;
+    for (auto next = tables_.audit.rbegin(); next != tables_.audit.rend(); ++next) {
+      const AuditRow& row = next->second;
+      if (row.id < ask.from_id || is_full(answer.rows, ask.limit)) break;
+      const bool fits = (ask.before_id == 0 || row.id < ask.before_id) &&
+                        (ask.group.empty() || row.group == ask.group) &&
+                        (ask.task_id.empty() || row.task_id == ask.task_id) &&
+                        (ask.by.empty() || row.by == ask.by);
+      if (fits) answer.rows.push_back(row);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ListOutput& ask) const {
     OutputAnswer answer;
     for (auto next =

@@ -263,6 +263,18 @@ struct CountFeedback {};
 struct FeedbackCounts {
   std::vector<std::pair<std::string, std::int64_t>> rows{};  // by client group
 };
+// Newest first.
+struct ListAudit {
+  std::string group{};    // empty: all
+  std::string task_id{};  // of the group; empty: all
+  std::string by{};       // empty: everybody
+  std::int64_t from_id = 0;
+  std::int64_t before_id = 0;  // page: rows with smaller ids; 0: from the newest
+  std::int64_t limit = 0;
+};
+struct AuditAnswer {
+  std::vector<AuditRow> rows{};
+};
 struct ListNodes {};
 struct NodesAnswer {
   std::vector<NodeRow> nodes{};
@@ -272,12 +284,12 @@ using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelay
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
                           ReadExecutorResults, FindGroup, MakeGroup, SplitGroup, ListWaiting,
                           ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
-                          CountLog, ListScripts, CountFeedback, ListNodes>;
+                          CountLog, ListScripts, ListAudit, CountFeedback, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
                  InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
                  DefinitionsAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
-                 LogCountAnswer, ScriptsAnswer, FeedbackCounts, NodesAnswer>;
+                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FeedbackCounts, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

@@ -284,4 +284,25 @@ struct NodeRow {
   bool operator==(const NodeRow&) const = default;
 };
 
+// A change that somebody made, or an attempt at one.
+struct AuditRow {
+  std::int64_t id = 0;  // time-ordered
+  WallTime at{};
+  std::string by{};       // the principal's name, at most kAuditNameMax bytes
+  std::string kind{};     // of the principal: local, key, token, executor, anyone
+  std::string address{};  // of its machine; empty: unknown
+  std::string action{};   // submit, replace, cancel, suspend, ...
+  std::string group{};    // the name of the node group; empty: none
+  std::string task_id{};  // empty: the action is not about one task
+  std::string outcome{};  // "done", "conflict", or "refused: " with the reason
+  std::string before{};   // a JSON object; empty: none
+  std::string after{};
+
+  bool operator==(const AuditRow&) const = default;
+};
+inline constexpr std::size_t kAuditNameMax = 128;
+inline constexpr std::size_t kAuditGroupMax = 64;
+inline constexpr std::size_t kAuditTaskMax = 200;
+inline constexpr std::size_t kAuditOutcomeMax = 300;
+
 }  // namespace carillon::jobtracker

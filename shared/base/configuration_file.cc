@@ -25,11 +25,12 @@ struct KeysOfProgram {
 // The programs that may share a file, and the keys of each program's table: no program knows
 // another's options, and each checks the whole file. A test compares this with their --help.
 constexpr std::array kPrograms{
-    KeysOfProgram{"jobtracker",
-                  "store data store_wait log_retention listen advertise http keys insecure "
-                  "xxl_listen xxl_token xxl_ca executor_silence tz lease silence isolate_after "
-                  "pregenerate_horizon pregenerate_period preload_capacity definition_memory alarm "
-                  "alarm_when alarm_interval smtp smtp_from name log_level"},
+    KeysOfProgram{
+        "jobtracker",
+        "store data store_wait log_retention audit_retention listen advertise http keys insecure "
+        "xxl_listen xxl_token xxl_ca executor_silence tz lease silence isolate_after "
+        "pregenerate_horizon pregenerate_period preload_capacity definition_memory alarm "
+        "alarm_when alarm_interval smtp smtp_from name log_level"},
     KeysOfProgram{"tasktracker",
                   "tracker group threads name label allow drain_timeout kill_grace kill_leftovers "
                   "stop_without_lease cpu_max memory_max output_max data xxl_admin xxl_appname "

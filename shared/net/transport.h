@@ -15,10 +15,18 @@ namespace carillon::net {
 // The other end of one connection of a server; invalid after the disconnect.
 using Peer = std::string;
 
+// The sender of a frame to a server.
+struct Sender {
+  Peer peer{};
+  // Its principal, as the access control knows it: "KIND:NAME". Empty: access is not controlled.
+  std::string principal{};
+  std::string address{};  // of its machine, without the port; empty: unknown
+};
+
 class ServerReceiver {
  public:
   virtual ~ServerReceiver() = default;
-  virtual void on_frame(const Peer& peer, std::string_view frame) = 0;
+  virtual void on_frame(const Sender& sender, std::string_view frame) = 0;
 };
 
 class ServerTransport {

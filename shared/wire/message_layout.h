@@ -98,7 +98,8 @@ struct Layout<Query> {
                                      slot("until", &Query::until_us),
                                      slot("limit", &Query::limit),
                                      slot("after", &Query::after),
-                                     slot("states", &Query::states, kStatesMax)};
+                                     slot("states", &Query::states, kStatesMax),
+                                     slot("by", &Query::by)};
 };
 
 template <>

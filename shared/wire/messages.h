@@ -114,7 +114,7 @@ struct Acted {
 // A query for rows. docs/reference/protocol.md lists the fields of a row for each `what`.
 struct Query {
   std::string what{};  // list waiting executing history show nodes groups stats output job
-                       // counts scripts script
+                       // counts scripts script audit
   std::string group{};
   std::string task_id{};
   JobId job_id{};
@@ -123,6 +123,7 @@ struct Query {
   std::int64_t limit = 0;     // 0: the job tracker's default
   std::string after{};  // `next` of the previous answer; script: a version, empty: the current one
   std::vector<std::string> states{};  // history: only rows with these states; empty: all
+  std::string by{};                   // audit: only rows of this principal; empty: all
 };
 
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;

@@ -68,6 +68,7 @@ const BatchSource::Kind BatchSource::kKinds[] = {
     {6, &BatchSource::purge},
     {4, &BatchSource::clean_log},
     {6, &BatchSource::index_log},
+    {6, &BatchSource::add_audit},
 };
 
 BatchSource::BatchSource(std::uint64_t seed, const std::vector<Group>& groups)
@@ -569,6 +570,7 @@ void BatchSource::purge(Operations& to) {
   to.push_back(Purge{.log_before = now_ - 60 * kSecond,
                      .clients_before = now_ - number_below(300) * kSecond,
                      .counts_before = earlier(),
+                     .audit_before = chance(30) ? std::max<std::int64_t>(0, last_id_ - 100) : 0,
                      .limit = chance(50) ? number_below(60) + 1 : 1000});
 }
 
@@ -587,6 +589,23 @@ void BatchSource::index_log(Operations& to) {
   to.push_back(IndexLog{.rows = number_below(20) + 1, .slice_rows = 40});
 }
 
+AuditRow BatchSource::new_audit() {
+  const bool has_task = chance(80);
+  return {.id = ++last_id_,
+          .at = now_,
+          .by = chance(50) ? "anna" : "b\xC3\xB6rje",
+          .kind = "key",
+          .address = "127.0.0.1",
+          .action = chance(50) ? "submit" : "cancel",
+          .group = any(names_),
+          .task_id = has_task ? task_id() : "",
+          .outcome = "done",
+          .before = chance(30) ? R"({"suspended":true})" : "",
+          .after = std::string("{\"a\":\"\xC3\xBC\"}")};
+}
+
+void BatchSource::add_audit(Operations& to) { to.push_back(AddAudit{new_audit()}); }
+
 void BatchSource::add_requests(Batch& batch) {
   for (std::size_t first = 0; first < batch.operations.size();) {
     const std::size_t count = std::min<std::size_t>(below(6) + 1, batch.operations.size() - first);
@@ -598,6 +617,7 @@ void BatchSource::add_requests(Batch& batch) {
       auto& sequence = sequences_[request.client];
       request.sequence =
           chance(15) ? std::max<std::int64_t>(1, sequence - number_below(20)) : ++sequence;
+      if (chance(50)) request.audit = new_audit();
       batch.requests.push_back(std::move(request));
     }
     first += count;

@@ -105,6 +105,8 @@ class BatchSource {
   void purge(Operations& to);
   void clean_log(Operations& to);
   void index_log(Operations& to);
+  AuditRow new_audit();
+  void add_audit(Operations& to);
 
   SeededRandom random_;
   WallTime now_{};

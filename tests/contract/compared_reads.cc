@@ -258,6 +258,20 @@ class Reads {
     compare(ReadExecutors{}, "executors", &ExecutorsAnswer::groups, &ExecutorsAnswer::executors);
     compare(CountFeedback{}, "how much feedback waits", &FeedbackCounts::rows);
     compare(ListNodes{}, "nodes", &NodesAnswer::nodes);
+    compare_audit();
+  }
+
+  void compare_audit() {
+    compare(ListAudit{.limit = kAll}, "audit", &AuditAnswer::rows);
+    const auto& all = twins_.tables().audit;
+    if (all.empty()) return;
+    auto at = all.begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
+    const AuditRow one = at->second;
+    compare(ListAudit{.group = one.group, .task_id = one.task_id, .by = one.by, .limit = 3},
+            "audit of " + one.task_id, &AuditAnswer::rows);
+    compare(ListAudit{.from_id = one.id - 50, .before_id = one.id, .limit = 10},
+            "page of the audit", &AuditAnswer::rows);
   }
 
   Twins& twins_;

@@ -53,6 +53,7 @@ struct Says {
   bool operator()(const CountAnswer& one) const { return !one.groups.empty(); }
   bool operator()(const LogCountAnswer& one) const { return !one.counts.empty(); }
   bool operator()(const ScriptsAnswer& one) const { return !one.versions.empty(); }
+  bool operator()(const AuditAnswer& one) const { return !one.rows.empty(); }
   bool operator()(const FeedbackCounts& one) const { return !one.rows.empty(); }
   bool operator()(const NodesAnswer& one) const { return !one.nodes.empty(); }
 };

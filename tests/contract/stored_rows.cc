@@ -131,6 +131,16 @@ void add_definitions(const MemoryTables& tables, StoredTables& to) {
     scripts.rows.push_back(line(key.first, one.version, one.language, one.remark, one.source));
 }
 
+void add_audit(const MemoryTables& tables, StoredTables& to) {
+  StoredTable& audit = to["lts_audit"];
+  audit.columns = {"audit_id",   "at_us",   "by_name", "by_kind",     "address",   "action",
+                   "group_name", "task_id", "outcome", "before_json", "after_json"};
+  for (const auto& [id, one] : tables.audit) {
+    audit.rows.push_back(line(id, one.at, one.by, one.kind, one.address, one.action, one.group,
+                              one.task_id, one.outcome, one.before, one.after));
+  }
+}
+
 void add_ends(const MemoryTables& tables, StoredTables& to) {
   StoredTable& log = to["lts_job_log"];
   log.columns = Columns{"log_id"} + kEnd + Columns{"fires", "final", "bucket", "executor_log_id"};
@@ -323,6 +333,7 @@ StoredTables rows_in_memory(const MemoryTables& tables) {
   add_jobs(tables, stored);
   add_definitions(tables, stored);
   add_ends(tables, stored);
+  add_audit(tables, stored);
   add_push(tables, stored);
   add_peers(tables, stored);
   for (auto& [name, table] : stored) std::sort(table.rows.begin(), table.rows.end());

@@ -52,7 +52,7 @@ class Network::Server final : public net::ServerTransport {
   void take(const net::Peer& peer, std::string_view frame) {
     if (receiver_ == nullptr) return;
     if (network_.on_server_takes) network_.on_server_takes(process_, frame);
-    receiver_->on_frame(peer, frame);
+    receiver_->on_frame({peer}, frame);
   }
 
   std::map<net::Peer, LinePtr> peers;

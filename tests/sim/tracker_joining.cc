@@ -27,9 +27,9 @@ constexpr std::size_t kPortion = 3;
 class TrackerProcess::Passing final : public net::ServerReceiver {
  public:
   explicit Passing(TrackerProcess& process) : process_(process) {}
-  void on_frame(const net::Peer& peer, std::string_view frame) override {
+  void on_frame(const net::Sender& sender, std::string_view frame) override {
     if (process_.network_.on_server_takes) process_.network_.on_server_takes(process_, frame);
-    process_.life_->tracker->on_frame(peer, frame);
+    process_.life_->tracker->on_frame(sender, frame);
     ++count_;
   }
   std::size_t count() const { return count_; }

@@ -44,7 +44,7 @@ void FakeNetwork::send_to_server(const net::Peer& peer, std::string frame) {
   task_runner_.post_at(arrival(found->second.last_to_server),
                        [this, peer, frame = std::move(frame)] {
                          if (links_.contains(peer) && receiver_ != nullptr)
-                           receiver_->on_frame(peer, frame);
+                           receiver_->on_frame({peer}, frame);
                        });
 }
 

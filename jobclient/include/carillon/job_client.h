@@ -138,15 +138,17 @@ std::string field_text(const Row& row, const std::string& name);
 
 // Selects rows. A query ignores members that do not apply to it.
 struct RowFilter {
-  std::string group{};              // empty: every group
-  std::string task_id{};            // empty: every task
-  JobId job_id{};                   // 0: every job
-  std::optional<WallTime> since{};  // history: ended later than this; counts: from this time on
+  std::string group{};    // empty: every group
+  std::string task_id{};  // empty: every task
+  JobId job_id{};         // 0: every job
+  // history: ended later than this; counts, audit: from this time on
+  std::optional<WallTime> since{};
   std::optional<WallTime> until{};  // counts: before this
   std::int64_t limit = 0;           // at most this many rows; 0: the job tracker decides
   std::string after{};              // RowPage::next of the previous page
   // history: only rows with one of these values of `state`; empty: all
   std::vector<std::string> states{};
+  std::string by{};  // audit: only changes of this principal; empty: of all
 };
 
 // A version of a task's script.
@@ -256,6 +258,9 @@ class JobClient {
   Result<RowPage> waiting(const RowFilter& filter = {});    // waiting jobs
   Result<RowPage> executing(const RowFilter& filter = {});  // executing jobs
   Result<RowPage> history(const RowFilter& filter = {});    // ended attempts, newest first
+  // Changes and refused attempts, newest first. Fields: time by kind address action group task_id
+  // outcome before after.
+  Result<RowPage> audit(const RowFilter& filter = {});
   Result<RowPage> nodes(const RowFilter& filter = {});
   Result<RowPage> groups(const RowFilter& filter = {});
   // Numbers of ended jobs by group and half hour, including rows that the history no longer keeps.

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "jobtracker/store/sql/audit.h"
 #include "jobtracker/store/sql/request_ledger.h"
 
 namespace carillon::jobtracker {
@@ -40,7 +41,8 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_log,
     write_purges,
     write_cleanings,
-    write_log_index};
+    write_log_index,
+    write_audit};
 
 }  // namespace
 
@@ -114,6 +116,7 @@ Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups,
     return std::move(status).error();
   }
   CARILLON_TRY(store_requests(db, batch, committed, std::move(used_slots)));
+  CARILLON_TRY(store_audit(db, batch, committed));
   return committed;
 }
 

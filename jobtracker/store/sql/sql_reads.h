@@ -48,6 +48,7 @@ class SqlReads {
   Result<ReadAnswer> read(const CountWaiting& ask);
   Result<ReadAnswer> read(const CountLog& ask);
   Result<ReadAnswer> read(const ListScripts& ask);
+  Result<ReadAnswer> read(const ListAudit& ask);
   Result<ReadAnswer> read(const CountFeedback& ask);
   Result<ReadAnswer> read(const ListNodes& ask);
 

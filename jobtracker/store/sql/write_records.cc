@@ -2,6 +2,7 @@
 #include <limits>
 #include <set>
 
+#include "jobtracker/store/sql/audit.h"
 #include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/log_index.h"
 
@@ -168,6 +169,7 @@ Status write_purges(WriteContext& context, const OperationIndices& indices) {
     count += CARILLON_TRY(purge_selected(context.db, kSelectOldNodes, purge.log_before, purge.limit,
                                          "lts_node", kSessionColumn));
     CARILLON_TRY(context.db.execute(kDeleteCounts, SqlValues{value_of(purge.counts_before)}));
+    count += CARILLON_TRY(purge_audit(context.db, purge.audit_before, purge.limit));
   }
   return {};
 }

@@ -57,6 +57,12 @@ Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
   return make_token_entrance();
 }
 
+// A property of the connection that a message came from; empty: it has none.
+std::string metadata_of(zmq::message_t& message, const char* name) {
+  const char* const value = zmq_msg_gets(message.handle(), name);
+  return value == nullptr ? std::string{} : std::string{value};
+}
+
 class ZmqServer final : public ServerTransport {
  public:
   ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access, Entrance entrance);
@@ -179,7 +185,10 @@ std::optional<std::size_t> ZmqServer::read_frame() {
   if (parts != 2) {
     log_.debug("message dropped", "parts", parts);
   } else if (receiver_ != nullptr) {
-    receiver_->on_frame(from.to_string(), body.to_string_view());
+    receiver_->on_frame({.peer = from.to_string(),
+                         .principal = metadata_of(body, "User-Id"),
+                         .address = metadata_of(body, "Peer-Address")},
+                        body.to_string_view());
   }
   return body.size();
 }

@@ -59,7 +59,8 @@ Token new_token() {
 
 // Remembers what arrived; sends everything back when told to.
 struct ServerSide final : ServerReceiver {
-  void on_frame(const Peer& peer, std::string_view frame) override {
+  void on_frame(const Sender& sender, std::string_view frame) override {
+    const Peer& peer = sender.peer;
     peers.push_back(peer);
     frames.emplace_back(frame);
     if (echo_by != nullptr) {

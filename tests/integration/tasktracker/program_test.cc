@@ -110,7 +110,8 @@ class Server final : public net::ServerReceiver {
 
   std::string endpoint() const { return transport_->endpoint(); }
 
-  void on_frame(const net::Peer& peer, std::string_view frame) override {
+  void on_frame(const net::Sender& sender, std::string_view frame) override {
+    const net::Peer& peer = sender.peer;
     auto envelope = wire::decode(frame);
     ASSERT_TRUE(envelope.ok()) << envelope.error().message;
     const std::uint64_t correlation = envelope.value().correlation;

@@ -226,7 +226,7 @@ TEST(BulkLoad, IsNotStoredOnceTheJobTrackerStops) {
 
 // Notes what it is given.
 struct NextReceiver final : net::ServerReceiver {
-  void on_frame(const net::Peer&, std::string_view) override { ++frames; }
+  void on_frame(const net::Sender&, std::string_view) override { ++frames; }
   std::size_t frames = 0;
 };
 

@@ -26,8 +26,8 @@ TEST(StartupResponder, TellsEveryPeerWhyItDoesNotServe) {
   StartupResponder room(transport);
   room.set_reason("this job tracker stands by");
   transport.receiver->on_frame(
-      "ann", wire::encode({.correlation = 7, .message = wire::Query{.what = "stats"}}));
-  transport.receiver->on_frame("bob", "no frame at all");
+      {"ann"}, wire::encode({.correlation = 7, .message = wire::Query{.what = "stats"}}));
+  transport.receiver->on_frame({"bob"}, "no frame at all");
   ASSERT_EQ(transport.sent.size(), 2u);
   EXPECT_EQ(transport.sent[0].first, "ann");
   EXPECT_EQ(transport.sent[0].second.correlation, 7u);
@@ -46,7 +46,8 @@ TEST(StartupResponder, LeavesTheTransportToTheJobTracker) {
 
 // Notes what it is given.
 struct NotingReceiver final : net::ServerReceiver {
-  void on_frame(const net::Peer& peer, std::string_view frame) override {
+  void on_frame(const net::Sender& sender, std::string_view frame) override {
+    const net::Peer& peer = sender.peer;
     got.emplace_back(peer, frame);
   }
   std::vector<std::pair<net::Peer, std::string>> got{};
@@ -58,11 +59,11 @@ TEST(StartupResponder, KeepsRequestsForTheNextSession) {
   {
     StartupResponder room(transport);
     room.keep();
-    transport.receiver->on_frame("ann", "one");
-    transport.receiver->on_frame("bob", "two");
+    transport.receiver->on_frame({"ann"}, "one");
+    transport.receiver->on_frame({"bob"}, "two");
     EXPECT_TRUE(transport.sent.empty());
     room.pass_to(next);
-    transport.receiver->on_frame("ann", "three");
+    transport.receiver->on_frame({"ann"}, "three");
   }
   EXPECT_THAT(next.got,
               ::testing::ElementsAre(::testing::Pair("ann", "one"), ::testing::Pair("bob", "two"),
@@ -75,9 +76,9 @@ TEST(StartupResponder, KeepsRequestsOnlyUpToItsCapacity) {
   StartupResponder room(transport);
   room.keep();
   const std::string large(40'000'000, 'x');
-  transport.receiver->on_frame("ann", large);
+  transport.receiver->on_frame({"ann"}, large);
   EXPECT_TRUE(transport.sent.empty());
-  transport.receiver->on_frame("bob", large);
+  transport.receiver->on_frame({"bob"}, large);
   EXPECT_EQ(transport.sent.size(), 1u);
 }
 

@@ -62,7 +62,7 @@ TEST(Stop, LeavesUnfinishedGenerationToTheNextSession) {
 }
 
 struct Nobody final : net::ServerReceiver {
-  void on_frame(const net::Peer&, std::string_view) override {}
+  void on_frame(const net::Sender&, std::string_view) override {}
 };
 
 TEST(Stop, HandoverHandsOutNothingMore) {

@@ -237,7 +237,7 @@ TEST(Preloading, UpcomingRowsAreReadInSmallPortionsGroupByGroup) {
     const wire::Register hello{.session = SessionId{group + 1},
                                .name = "worker",
                                .group = "group-" + std::to_string(group)};
-    bundle.tracker().on_frame(net::Peer{}, wire::encode({.correlation = 1, .message = hello}));
+    bundle.tracker().on_frame(net::Sender{}, wire::encode({.correlation = 1, .message = hello}));
   }
   bundle.tracker().end_turn();
   // The first question of each is of what comes due at once, for all that is known.
@@ -278,7 +278,7 @@ TEST(Preloading, RowsThatComeDueBetweenTwoGroupsReadsAreRead) {
   std::int64_t session = 1;
   for (const char* group : {"a", "b"}) {
     const wire::Register hello{.session = SessionId{session++}, .name = "worker", .group = group};
-    bundle.tracker().on_frame(net::Peer{}, wire::encode({.correlation = 1, .message = hello}));
+    bundle.tracker().on_frame(net::Sender{}, wire::encode({.correlation = 1, .message = hello}));
   }
   bundle.tracker().end_turn();
   bundle.run_for(milliseconds{20});

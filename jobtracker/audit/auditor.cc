@@ -1,0 +1,130 @@
+#include "jobtracker/audit/auditor.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "jobtracker/store/names.h"
+#include "shared/base/utf8.h"
+#include "shared/wire/spec_json.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::size_t kTextMax = 2048;  // of one text in a row's JSON
+constexpr std::string_view kMask = "***";
+// Header fields without secrets. All others are masked.
+constexpr std::array<std::string_view, 6> kOpenHeaders{
+    "accept", "accept-language", "cache-control", "content-type", "idempotency-key", "user-agent"};
+
+std::string clipped(std::string text, std::size_t bytes_max) {
+  text = std::string{first_bytes(text, bytes_max)};
+  if (is_utf8(text)) return text;
+  for (char& byte : text) {
+    if (static_cast<unsigned char>(byte) >= 0x80) byte = '?';
+  }
+  return text;
+}
+
+void shorten(std::string& text) {
+  if (text.size() > kTextMax) text = "(" + std::to_string(text.size()) + " bytes)";
+}
+
+// "https://user:password@host/" loses its user and password.
+void mask_url(std::string& url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string::npos) return;
+  const auto begin = scheme + 3;
+  const auto end = std::min(url.find_first_of("/?#", begin), url.size());
+  const auto at = url.rfind('@', end == 0 ? 0 : end - 1);
+  if (at != std::string::npos && at >= begin) url.replace(begin, at - begin, kMask);
+}
+
+}  // namespace
+
+const char* action_of(wire::Verb verb) {
+  switch (verb) {
+    case wire::Verb::kCancel:
+      return "cancel";
+    case wire::Verb::kSuspend:
+      return "suspend";
+    case wire::Verb::kResume:
+      return "resume";
+    case wire::Verb::kTrigger:
+      return "trigger";
+    case wire::Verb::kKill:
+      return "kill";
+    case wire::Verb::kAddExecutors:
+      return "add_executors";
+    case wire::Verb::kSplitGroup:
+      return "split_group";
+    case wire::Verb::kCleanHistory:
+      return "clean_history";
+    case wire::Verb::kSetScript:
+      return "set_script";
+    case wire::Verb::kRemoveGroup:
+      return "remove_group";
+  }
+  return "unknown";
+}
+
+std::string audited_spec(JobSpec spec) {
+  mask_url(spec.run.http.url);
+  for (auto& [name, value] : spec.run.http.headers) {
+    const std::string lower = lower_ascii(name);
+    if (std::find(kOpenHeaders.begin(), kOpenHeaders.end(), lower) == kOpenHeaders.end())
+      value = kMask;
+  }
+  shorten(spec.payload);
+  shorten(spec.run.script_source);
+  shorten(spec.run.shell);
+  shorten(spec.run.http.body);
+  for (auto& argument : spec.run.command) shorten(argument);
+  for (auto& [name, value] : spec.params) shorten(value);
+  return wire::spec_to_json(spec);
+}
+
+AuditRow Auditor::row(const Asker& asker, AuditedChange change) {
+  const WallTime now = clock_.now();
+  return {.id = ids_.next(now),
+          .at = now,
+          .by = clipped(asker.caller.name, kAuditNameMax),
+          .kind = asker.caller.kind,
+          .address = asker.caller.address,
+          .action = std::move(change.action),
+          .group = clipped(std::move(change.group), kAuditGroupMax),
+          .task_id = clipped(std::move(change.task_id), kAuditTaskMax),
+          .outcome = "done",
+          .before = std::move(change.before),
+          .after = std::move(change.after)};
+}
+
+void Auditor::add(const Asker& asker, AuditedChange change) { post(row(asker, std::move(change))); }
+
+void Auditor::refused(const Asker& asker, AuditedChange change, const Error& why) {
+  // The client asks again, and gets an answer then.
+  if (why.code == ErrorCode::kUnavailable || why.code == ErrorCode::kLimit) return;
+  const WallTime now = clock_.now();
+  if (now - minute_ >= std::chrono::minutes{1} || now < minute_) {
+    minute_ = now;
+    refused_ = 0;
+  }
+  if (refused_ >= kRefusedMax) {
+    ++more_;
+    return;
+  }
+  ++refused_;
+  if (more_ > 0) {
+    change.after = wire::row_to_json({{"unrecorded_refusals_before", std::exchange(more_, 0)}});
+  }
+  AuditRow refusal = row(asker, std::move(change));
+  refusal.outcome = clipped("refused: " + why.message, kAuditOutcomeMax);
+  post(std::move(refusal));
+}
+
+void Auditor::post(AuditRow row) {
+  batcher_.post(Urgency::kHousekeeping, AddAudit{std::move(row)},
+                [](Operation&, const Outcome&, const Error*) {});
+}
+
+}  // namespace carillon::jobtracker
