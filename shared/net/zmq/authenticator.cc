@@ -26,8 +26,8 @@ std::string key_of(const std::string& mechanism, const std::vector<zmq::message_
 
 }  // namespace
 
-Authenticator::Authenticator(EventLoop& loop, zmq::context_t& context, IsAllowed is_allowed)
-    : is_allowed_(std::move(is_allowed)),
+Authenticator::Authenticator(EventLoop& loop, zmq::context_t& context, PrincipalOf principal_of)
+    : principal_of_(std::move(principal_of)),
       socket_([&context] {
         zmq::socket_t socket(context, zmq::socket_type::rep);
         socket.set(zmq::sockopt::linger, 0);
@@ -50,20 +50,25 @@ bool Authenticator::answer_all() {
 
 void Authenticator::answer(const std::vector<zmq::message_t>& request) {
   std::string request_id;
-  bool allowed = false;
+  std::optional<std::string> principal;
   if (request.size() > kCredentials) {
     request_id = request[kRequestId].to_string();
     const std::string mechanism = request[kMechanism].to_string();
     const std::string key = key_of(mechanism, request);
-    allowed = !key.empty() && is_allowed_(key);
+    if (!key.empty()) principal = principal_of_(key);
     // Logs only some: a client that keeps trying must not fill the log.
-    if (!allowed && std::has_single_bit(++denied_)) {
+    if (!principal && std::has_single_bit(++denied_)) {
       log_.warn("access denied", "address", request[kAddress].to_string(), "mechanism", mechanism,
                 "denied_so_far", denied_);
     }
   }
-  const std::array<std::string, 6> reply{
-      "1.0", request_id, allowed ? "200" : "400", allowed ? "OK" : "denied", "", ""};
+  // The fifth part becomes the property User-Id of the connection's messages.
+  const std::array<std::string, 6> reply{"1.0",
+                                         request_id,
+                                         principal ? "200" : "400",
+                                         principal ? "OK" : "denied",
+                                         principal.value_or(""),
+                                         ""};
   for (std::size_t i = 0; i < reply.size(); ++i) {
     zmq::message_t part(reply[i]);
     // The requester may have disconnected; then no reply is needed.

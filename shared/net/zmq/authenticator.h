@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,11 @@ namespace carillon::net {
 // Thread: the loop. ZeroMQ waits for it only with the handshake.
 class Authenticator {
  public:
-  // `key`: the client's public CURVE key, which it has proven to own.
-  using IsAllowed = std::function<bool(const std::string& key)>;
+  // The principal (Sender::principal) with this public CURVE key, which the client has proven to
+  // own; none: the client may not connect.
+  using PrincipalOf = std::function<std::optional<std::string>(const std::string& key)>;
 
-  Authenticator(EventLoop& loop, zmq::context_t& context, IsAllowed is_allowed);
+  Authenticator(EventLoop& loop, zmq::context_t& context, PrincipalOf principal_of);
   Authenticator(const Authenticator&) = delete;
   Authenticator& operator=(const Authenticator&) = delete;
 
@@ -30,7 +32,7 @@ class Authenticator {
   void answer(const std::vector<zmq::message_t>& request);
 
   const Logger log_{"access"};
-  const IsAllowed is_allowed_;
+  const PrincipalOf principal_of_;
   std::uint64_t denied_ = 0;
   zmq::socket_t socket_;
   SocketWatch watch_;

@@ -137,14 +137,14 @@ Result<ClientKeys> read_client_keys(const std::string& folder) {
   return keys;
 }
 
-std::set<std::string> read_allowed_clients(const std::string& folder) {
-  std::set<std::string> keys;
+std::map<std::string, std::string> read_allowed_clients(const std::string& folder) {
+  std::map<std::string, std::string> keys;
   std::error_code failure;
   for (fs::directory_iterator next(fs::path{folder} / "clients", failure), end;
        !failure && next != end; next.increment(failure)) {
     if (next->path().extension() != ".pub") continue;
     auto key = read_key(next->path());
-    if (key.ok()) keys.insert(std::move(key).value());
+    if (key.ok()) keys.emplace(std::move(key).value(), next->path().stem().string());
   }
   return keys;
 }

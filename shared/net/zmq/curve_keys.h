@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <set>
+#include <map>
 #include <string>
 
 #include "carillon/result.h"
@@ -49,7 +49,8 @@ Status make_keys(const std::string& folder);
 Result<ServerKeys> read_server_keys(const std::string& folder);
 Result<ClientKeys> read_client_keys(const std::string& folder);
 
-// The public keys in clients/*.pub; other files are skipped.
-std::set<std::string> read_allowed_clients(const std::string& folder);
+// The public keys in clients/*.pub, with the names of the files without ".pub"; other files are
+// skipped.
+std::map<std::string, std::string> read_allowed_clients(const std::string& folder);
 
 }  // namespace carillon::net

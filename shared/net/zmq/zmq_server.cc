@@ -3,6 +3,9 @@
 #include <string>
 #include <utility>
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include "shared/base/assert.h"
 #include "shared/base/log.h"
 #include "shared/net/endpoint.h"
@@ -57,6 +60,11 @@ Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
   return make_token_entrance();
 }
 
+std::string user_of_process() {
+  const passwd* const user = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): at start
+  return user == nullptr ? std::to_string(::geteuid()) : std::string{user->pw_name};
+}
+
 // A property of the connection that a message came from; empty: it has none.
 std::string metadata_of(zmq::message_t& message, const char* name) {
   const char* const value = zmq_msg_gets(message.handle(), name);
@@ -78,13 +86,14 @@ class ZmqServer final : public ServerTransport {
   std::string endpoint() const override { return endpoint_.text(); }
 
  private:
-  bool is_allowed(const std::string& key) const;
+  std::optional<std::string> principal_of(const std::string& key) const;
   bool read_frames();
   // Reads one frame and returns its size; none: no frame waits.
   std::optional<std::size_t> read_frame();
 
   const Logger log_{"transport"};
   const std::string keys_folder_;
+  const std::string user_ = user_of_process();  // the token file can be read by this user only
   const Entrance entrance_;
   ServerReceiver* receiver_ = nullptr;
   std::string token_path_;  // of a file that was written
@@ -103,7 +112,7 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
   set_common_options(socket_, endpoint);
   socket_.set(zmq::sockopt::router_mandatory, true);
   if (!entrance_.secret.empty()) {
-    authenticator_.emplace(loop, context_, [this](const auto& key) { return is_allowed(key); });
+    authenticator_.emplace(loop, context_, [this](const auto& key) { return principal_of(key); });
     socket_.set(zmq::sockopt::zap_domain, "carillon");
     socket_.set(zmq::sockopt::curve_server, true);
     socket_.set(zmq::sockopt::curve_secretkey, entrance_.secret);
@@ -141,9 +150,15 @@ Status ZmqServer::settle_token(const Environment& environment) {
   return {};
 }
 
-bool ZmqServer::is_allowed(const std::string& key) const {
-  if (entrance_.token) return key == entrance_.token_client;
-  return read_allowed_clients(keys_folder_).contains(key);
+std::optional<std::string> ZmqServer::principal_of(const std::string& key) const {
+  if (entrance_.token) {
+    if (key != entrance_.token_client) return std::nullopt;
+    return "local:" + user_;
+  }
+  const auto allowed = read_allowed_clients(keys_folder_);
+  const auto found = allowed.find(key);
+  if (found == allowed.end()) return std::nullopt;
+  return "key:" + found->second;
 }
 
 Status ZmqServer::send(const Peer& peer, std::string frame) {

@@ -62,12 +62,14 @@ struct ServerSide final : ServerReceiver {
   void on_frame(const Sender& sender, std::string_view frame) override {
     const Peer& peer = sender.peer;
     peers.push_back(peer);
+    last = sender;
     frames.emplace_back(frame);
     if (echo_by != nullptr) {
       EXPECT_TRUE(echo_by->send(peer, std::string{frame}).ok());
     }
   }
   std::vector<Peer> peers;
+  Sender last{};
   std::vector<std::string> frames;
   ServerTransport* echo_by = nullptr;
 };
@@ -177,6 +179,27 @@ TEST(ZmqTransport, WritesItsTokenForItsUserOnlyAndRemovesIt) {
   EXPECT_EQ(status.st_mode & 0777U, 0700U);
   b.server.reset();
   EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(ZmqTransport, NamesThePrincipalAndTheAddressOfAFrame) {
+  const auto sender_with = [](const Access& access) {
+    Bundle b;
+    const std::string keys = (b.folder.path() / "keys").string();
+    if (!access.keys.empty()) {
+      EXPECT_TRUE(make_keys(keys).ok());
+    }
+    const Access used{.keys = access.keys.empty() ? "" : keys, .insecure = access.insecure};
+    b.listen(kAnyPort, used);
+    b.connect(used);
+    EXPECT_TRUE(b.connects());
+    EXPECT_TRUE(b.client->send("hello").ok());
+    EXPECT_TRUE(b.eventually([&] { return !b.server_side.frames.empty(); }));
+    EXPECT_EQ(b.server_side.last.address, "127.0.0.1");
+    return b.server_side.last.principal;
+  };
+  EXPECT_THAT(sender_with({}), StartsWith("local:"));
+  EXPECT_EQ(sender_with({.keys = "keys"}), "key:client");
+  EXPECT_EQ(sender_with({.insecure = true}), "");
 }
 
 TEST(ZmqTransport, DeniesAWrongTokenAndReportsIt) {
