@@ -6,7 +6,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::size_t kGroupsMax = 50;
-constexpr Duration kPeriod = std::chrono::hours{1};
+constexpr Duration kLimitPeriod = std::chrono::hours{1};
 constexpr std::size_t kAddressesMax = 1000;
 
 }  // namespace
@@ -35,7 +35,7 @@ Status NewGroupLimit::take(const std::string& address, SteadyTime now) {
 void NewGroupLimit::forget_old(SteadyTime now) {
   for (auto one = of_.begin(); one != of_.end();) {
     Made& made = one->second;
-    while (!made.at.empty() && made.at.front() + kPeriod <= now) {
+    while (!made.at.empty() && made.at.front() + kLimitPeriod <= now) {
       made.at.pop_front();
       made.is_said = false;
     }
