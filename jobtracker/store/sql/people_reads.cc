@@ -187,6 +187,11 @@ Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, WallTime now, std::
 }
 
 Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
+  // A database opens thousands of tables in seconds.
+  const auto began = std::chrono::steady_clock::now();
+  const auto is_late = [&] {
+    return ask.time_max > Duration{} && std::chrono::steady_clock::now() - began > ask.time_max;
+  };
   std::map<GroupId, std::int64_t> delayed;
   CARILLON_TRY(
       db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
@@ -198,11 +203,6 @@ Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
     for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) groups.insert(one.id);
   }
   const auto waiting = CARILLON_TRY(read_waiting_groups(db_));
-  // A database opens thousands of tables in seconds.
-  const auto began = std::chrono::steady_clock::now();
-  const auto is_late = [&] {
-    return ask.time_max > Duration{} && std::chrono::steady_clock::now() - began > ask.time_max;
-  };
   CountAnswer answer;
   for (const GroupId group : groups) {
     CountAnswer::PerGroup counted{.group = group};

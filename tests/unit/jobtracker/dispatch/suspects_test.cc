@@ -12,11 +12,13 @@ namespace {
 
 using carillon::testing::FakeRun;
 using carillon::testing::FakeWorker;
+using carillon::testing::job_every;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
 using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::SizeIs;
 

@@ -76,7 +76,7 @@ TEST_F(SqliteStoreTest, RefusesAnOpenStoreAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaWithoutChangingIt) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (21, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (22, 0)", {}).ok());
 
   const auto error = refused(path_);
 
