@@ -2,13 +2,17 @@
 can read."""
 
 import os
+import pathlib
 import pwd
+import re
+import resource
 import shutil
 import signal
 import socket
 import stat
 import subprocess
 import threading
+import time
 
 import harness
 from harness import BIN, E2eTest, wait_for
@@ -201,6 +205,62 @@ class TakenPort(E2eTest):
         self.assertNotEqual(first[40:], second[40:])
         one.submit("--task-id", "after", "--", "true")
         one.wait_ended("after")
+
+
+class Unproven(E2eTest):
+    """Who connects without proving who they are."""
+
+    GREETINGS = [b"\xff" + b"\0" * 8 + b"\x7f\x03\x01" + mechanism.ljust(20, b"\0") + b"\0" * 32
+                 for mechanism in (b"CURVE", b"PLAIN")]
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.cluster()
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.one.port), timeout=harness.PATIENCE)
+        self.addCleanup(connection.close)
+        return connection
+
+    def status(self, field):
+        """In bytes."""
+        status = pathlib.Path(f"/proc/{self.one.tracker.pid}/status").read_text(encoding="ascii")
+        return int(re.search(rf"^{field}:\s*(\d+) kB", status, re.MULTILINE).group(1)) * 1024
+
+    def wanted_seconds(self):
+        """For which ZeroMQ's thread has had a core, or waited for one."""
+        for task in pathlib.Path(f"/proc/{self.one.tracker.pid}/task").iterdir():
+            if (task / "comm").read_text().startswith("ZMQbg/IO"):
+                return sum(map(int, (task / "schedstat").read_text().split()[:2])) / 1e9
+
+    def test_large_commands_before_the_proof_cost_little_memory(self):
+        command = b"\x06" + (4 * 1024 * 1024 - 1).to_bytes(8, "big") + b"x" * (4 * 1024 * 1024 - 2)
+
+        def flood(greeting):
+            try:
+                self.connect().sendall(greeting + command)
+            except OSError:
+                pass
+        before = self.status("VmHWM")
+        threads = [threading.Thread(target=flood, args=(self.GREETINGS[i % 2],)) for i in range(150)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(harness.PATIENCE)
+        self.assertLess(self.status("VmHWM") - before, 64 * 1024 * 1024)
+        self.one.rows("list")
+
+    def test_no_core_is_busy_when_no_file_descriptor_is_left(self):
+        limit = len(os.listdir(f"/proc/{self.one.tracker.pid}/fd")) + 40
+        resource.prlimit(self.one.tracker.pid, resource.RLIMIT_NOFILE, (limit, limit))
+        connections = [self.connect() for _ in range(80)]
+        time.sleep(0.5)
+        before = self.wanted_seconds()
+        time.sleep(2)
+        self.assertLess(self.wanted_seconds() - before, 1)
+        for connection in connections:
+            connection.close()
+        wait_for("it to accept again", lambda: self.one.client("list", status=None).status == 0)
 
 
 class AnotherUser(E2eTest):

@@ -10,6 +10,7 @@
 #include "shared/base/log.h"
 #include "shared/net/endpoint.h"
 #include "shared/net/zmq/authenticator.h"
+#include "shared/net/zmq/connection_guard.h"
 #include "shared/net/zmq/curve_keys.h"
 #include "shared/net/zmq/socket_options.h"
 #include "shared/net/zmq/socket_watch.h"
@@ -21,9 +22,9 @@ namespace carillon::net {
 namespace {
 
 // Limits a turn, so that a flood leaves time for timers and answers of the store.
-constexpr int kFramesPerTurnMax = 256;
+constexpr int kRequestsPerTurnMax = 256;
 constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // exceeded by at most one frame
-constexpr int kLingerMs = 300;                         // for the last answers, in the destructor
+constexpr int kServerLingerMs = 300;                   // for the last answers, in the destructor
 
 // The access control of a server.
 struct Entrance {
@@ -78,6 +79,8 @@ class ZmqServer final : public ServerTransport {
   ZmqServer(const ZmqServer&) = delete;
   ZmqServer& operator=(const ZmqServer&) = delete;
 
+  // Throws zmq::error_t. Call once.
+  Status listen(const Endpoint& endpoint);
   // Writes or deletes the token file of the port.
   Status settle_token(const Environment& environment);
 
@@ -99,7 +102,9 @@ class ZmqServer final : public ServerTransport {
   std::string token_path_;  // of a file that was written
   zmq::context_t context_;
   std::optional<Authenticator> authenticator_;
+  EventLoop& loop_;
   zmq::socket_t socket_;
+  std::unique_ptr<ConnectionGuard> guard_;
   Endpoint endpoint_;
   std::optional<SocketWatch> watch_;
 };
@@ -108,6 +113,7 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
                      Entrance entrance)
     : keys_folder_(access.keys),
       entrance_(std::move(entrance)),
+      loop_(loop),
       socket_(context_, zmq::socket_type::router) {
   set_common_options(socket_, endpoint);
   socket_.set(zmq::sockopt::router_mandatory, true);
@@ -117,7 +123,13 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
     socket_.set(zmq::sockopt::curve_server, true);
     socket_.set(zmq::sockopt::curve_secretkey, entrance_.secret);
   }
+}
 
+Status ZmqServer::listen(const Endpoint& endpoint) {
+  guard_ =
+      CARILLON_TRY(ConnectionGuard::start(context_, socket_,
+                                          {.connections_max = ConnectionGuard::most_connections(),
+                                           .is_curve = !entrance_.secret.empty()}));
   // ZeroMQ binds to addresses and interfaces, and treats * as an interface.
   Endpoint bound = endpoint;
   if (bound.host == "localhost") bound.host = "127.0.0.1";
@@ -127,12 +139,14 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
   auto taken = parse_endpoint(socket_.get(zmq::sockopt::last_endpoint));
   CARILLON_ASSERT(taken.ok(), "ZeroMQ reports its address");
   endpoint_ = std::move(taken).value();
-  watch_.emplace(loop, socket_, [this] { return read_frames(); });
+  watch_.emplace(loop_, socket_, [this] { return read_frames(); });
+  return {};
 }
 
 ZmqServer::~ZmqServer() {
   watch_.reset();
-  socket_.set(zmq::sockopt::linger, kLingerMs);
+  guard_.reset();
+  socket_.set(zmq::sockopt::linger, kServerLingerMs);
   if (!token_path_.empty()) remove_token(token_path_, *entrance_.token);
 }
 
@@ -179,7 +193,7 @@ Status ZmqServer::send(const Peer& peer, std::string frame) {
 
 bool ZmqServer::read_frames() {
   std::size_t bytes = 0;
-  for (int i = 0; i < kFramesPerTurnMax && bytes < kBytesPerTurnMax; ++i) {
+  for (int i = 0; i < kRequestsPerTurnMax && bytes < kBytesPerTurnMax; ++i) {
     const std::optional<std::size_t> read = read_frame();
     if (!read) return false;
     bytes += *read;
@@ -218,6 +232,7 @@ Result<std::unique_ptr<ServerTransport>> listen_zmq(EventLoop& loop, const Envir
   std::unique_ptr<ZmqServer> server;
   try {
     server = std::make_unique<ZmqServer>(loop, wanted, access, std::move(entrance));
+    CARILLON_TRY(server->listen(wanted));
   } catch (const zmq::error_t& failure) {
     return zmq_error("cannot listen on " + wanted.text(), failure);
   }
