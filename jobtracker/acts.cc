@@ -7,7 +7,6 @@
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/net/http_url.h"
-#include "shared/net/metadata_address.h"
 #include "shared/wire/codec.h"
 #include "shared/wire/spec_json.h"
 
@@ -16,13 +15,13 @@ namespace {
 
 constexpr std::int64_t kCleanRows = 2000;
 
-Status check_executor(const std::string& address) {
+Status check_executor(const std::string& address, const net::AddressGuard& guard) {
   CARILLON_TRY(check_address(address));
   const net::HttpUrl url = CARILLON_TRY(net::parse_http_url(address));
-  if (!net::is_metadata_address(url.host)) return {};
-  return Error{ErrorCode::kInvalidArgument, "address '" + address +
-                                                "' is a link-local or metadata address, which is "
-                                                "not called"};
+  const Status allowed = guard.check_host(url.host);
+  if (allowed.ok()) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "address '" + address + "': " + allowed.error().message};
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ Status JobTracker::may_have_executors(const Group& group) const {
 void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   Status valid = batcher_.check_room();
   for (const std::string& address : message.addresses) {
-    if (valid.ok()) valid = check_executor(address);
+    if (valid.ok()) valid = check_executor(address, config_.executor_guard);
   }
   if (valid.ok() && message.token && !is_printable_utf8(*message.token)) {
     valid = Error{ErrorCode::kInvalidArgument,

@@ -1,5 +1,6 @@
 #include "jobtracker/host.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "shared/base/time_text.h"
 #include "shared/net/endpoint.h"
 #include "shared/net/http/curl_courier.h"
+#include "shared/net/http_url.h"
+#include "shared/net/own_machine.h"
 #include "shared/net/zmq/zmq_transport.h"
 #include "shared/runtime/sd_notify.h"
 
@@ -112,12 +115,23 @@ Status Host::listen() {
 }
 
 Status Host::listen_to_executors() {
-  poster_ = CARILLON_TRY(net::HttpPoster::start({.ca_file = settings_.xxl_ca}, loop_, clock_));
+  poster_ = CARILLON_TRY(net::HttpPoster::start(
+      {.ca_file = settings_.xxl_ca, .guard = settings_.tracker.executor_guard}, loop_, clock_));
   xxl_ = std::make_unique<XxlAdmin>(
-      XxlAdminConfig{.tokens = settings_.xxl_tokens, .closed = settings_.xxl_closed}, loop_, clock_,
+      XxlAdminConfig{.tokens = settings_.xxl_tokens,
+                     .guard = settings_.tracker.executor_guard,
+                     .closed = settings_.xxl_closed},
+      loop_, clock_,
       XxlAdmin::Desk{
           .take =
               [this](ExecutorRequest request, OnStored done) {
+                const auto* registration = std::get_if<ExecutorRegistration>(&request);
+                if (registration != nullptr && !registration->removes &&
+                    is_own_port(registration->address)) {
+                  return done(
+                      Error{ErrorCode::kInvalidArgument, "registryValue '" + registration->address +
+                                                             "' is a port of this job tracker"});
+                }
                 tracker()->on_executor(std::move(request), std::move(done));
               },
           .manage = [this](const ManageJob& call,
@@ -139,6 +153,19 @@ Status Host::listen_to_executors() {
   if (!server.ok()) return server.error().with_context("--xxl-listen");
   xxl_server_ = std::move(server).value();
   return {};
+}
+
+// Whether the address leads to one of this job tracker's own ports.
+bool Host::is_own_port(const std::string& address) const {
+  const auto url = net::parse_http_url(address);
+  if (!url.ok()) return false;
+  std::vector<std::string> own{transport_->endpoint()};
+  if (pages_) own.push_back(pages_->url());
+  if (xxl_server_) own.push_back(xxl_server_->url());
+  const std::string end = ":" + url.value().port_or_default();
+  const bool is_port = std::any_of(own.begin(), own.end(),
+                                   [&](const std::string& one) { return one.ends_with(end); });
+  return is_port && net::is_own_machine(url.value().host);
 }
 
 void Host::on_signal() {

@@ -66,6 +66,7 @@ class Host {
   int open_doors();
   Status listen();
   Status listen_to_executors();
+  bool is_own_port(const std::string& address) const;
   void on_signal();
   void stop();
   void leave();

@@ -37,6 +37,7 @@
 #include "jobtracker/store/heartbeat_watch.h"
 #include "shared/base/random.h"
 #include "shared/base/sizes.h"
+#include "shared/net/address_guard.h"
 #include "shared/net/courier.h"
 #include "shared/net/poster.h"
 #include "shared/net/transport.h"
@@ -52,6 +53,7 @@ struct JobTrackerConfig {
   FeedbackConfig feedback{};
   AlarmConfig alarms{};
   ExecutorRegistryConfig executors{};
+  net::AddressGuard executor_guard{};  // of the addresses that may be called
   PusherConfig pusher{};
   // Longest interval between a task tracker's pulls.
   Duration pull_interval = std::chrono::seconds{1};

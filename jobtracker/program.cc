@@ -7,6 +7,7 @@
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/job/zone.h"
+#include "shared/net/address_guard.h"
 #include "shared/net/endpoint.h"
 
 namespace carillon::jobtracker {
@@ -147,6 +148,15 @@ std::vector<Option> xxl_options() {
                "at https:// addresses.",
        .fallback_help = "the system's certificate authorities",
        .section = "xxl-job"},
+      {.name = "executor-networks",
+       .kind = OptionKind::kList,
+       .placeholder = "CIDR,...",
+       .help = "Networks of the executors that may be called, like 10.0.0.0/8. Link-local and "
+               "metadata addresses are never called.",
+       .fallback_help = "all networks",
+       .check = net::check_network,
+       .section = "xxl-job",
+       .by_comma = true},
       {.name = "executor-silence",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
@@ -417,6 +427,8 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
                      format_duration(tracker.recurrence.horizon)};
   }
   if (!settings.xxl_tokens.empty()) tracker.pusher.token = settings.xxl_tokens.front();
+  tracker.executor_guard =
+      CARILLON_TRY(net::AddressGuard::only(configuration.list("executor-networks")));
   tracker.pusher.silence = configuration.duration("executor-silence");
   tracker.alarms.recipients = configuration.list("alarm");
   for (const std::string& text : configuration.list("alarm-when"))

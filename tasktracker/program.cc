@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shared/base/utf8.h"
+#include "shared/net/address_guard.h"
 #include "shared/net/endpoint.h"
 #include "shared/runtime/thread.h"
 
@@ -78,6 +79,15 @@ std::vector<Option> work_options() {
                "wait.",
        .fallback = "handler,command,shell,script,http",
        .choices = {"handler", "command", "shell", "script", "http"},
+       .section = "Work",
+       .by_comma = true},
+      {.name = "http-job-networks",
+       .kind = OptionKind::kList,
+       .placeholder = "CIDR,...",
+       .help = "Networks that HTTP jobs may call, like 10.0.0.0/8. Link-local and metadata "
+               "addresses are never called.",
+       .fallback_help = "all networks",
+       .check = net::check_network,
        .section = "Work",
        .by_comma = true},
   };
@@ -347,6 +357,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.threads = static_cast<int>(configuration.number("threads"));
   options.labels = CARILLON_TRY(read_labels(configuration));
   options.allow = configuration.list("allow");
+  options.http_job_networks = configuration.list("http-job-networks");
   if (configuration.was_given("data")) CARILLON_TRY(make_data_folder(configuration));
   options.data = configuration.text("data");
   options.token_file = configuration.text("token-file");

@@ -12,6 +12,7 @@
 #include "shared/base/log.h"
 #include "shared/base/mutex.h"
 #include "shared/base/random.h"
+#include "shared/net/address_guard.h"
 #include "shared/net/http/http_client.h"
 #include "shared/net/zmq/zmq_transport.h"
 #include "shared/outbox/outbox_thread.h"
@@ -89,6 +90,7 @@ struct Config {
   tasktracker::RunnerConfig runner{};
   tasktracker::RunPoolConfig pool{};
   tasktracker::WorkerConfig worker{};
+  net::AddressGuard http_guard{};  // of HTTP jobs
 };
 
 Result<Config> make_config(const TaskTrackerOptions& options) {
@@ -96,6 +98,9 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   for (const std::string& word : options.allow) {
     config.runner.allow.insert(CARILLON_TRY(tasktracker::parse_run_kind(word)));
   }
+  auto guard = net::AddressGuard::only(options.http_job_networks);
+  if (!guard.ok()) return guard.error().with_context("http_job_networks");
+  config.http_guard = std::move(guard).value();
   SystemRandom random;
   config.worker.fetcher.session = SessionId{static_cast<std::int64_t>(random.next() >> 5) | 1};
   config.worker.fetcher.name = options.name;
@@ -125,13 +130,13 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   return config;
 }
 
-// `ca_file`: see net::send_http().
-tasktracker::HttpSend http_with(std::string ca_file) {
-  return [ca_file = std::move(ca_file)](
+// `ca_file` and `guard`: see net::send_http().
+tasktracker::HttpSend http_with(std::string ca_file, net::AddressGuard guard) {
+  return [ca_file = std::move(ca_file), guard = std::move(guard)](
              const HttpRequest& request, Duration timeout, std::size_t body_max,
              const std::atomic<bool>& cancelled) -> Result<tasktracker::HttpAnswer> {
     net::HttpReply reply =
-        CARILLON_TRY(net::send_http(request, timeout, body_max, cancelled, ca_file));
+        CARILLON_TRY(net::send_http(request, timeout, body_max, cancelled, ca_file, guard));
     return tasktracker::HttpAnswer{.status = reply.status,
                                    .headers = std::move(reply.headers),
                                    .body = std::move(reply.body),
@@ -141,11 +146,12 @@ tasktracker::HttpSend http_with(std::string ca_file) {
 
 class Inside final : public TaskTracker {
  public:
-  explicit Inside(TaskTrackerOptions options)
+  Inside(TaskTrackerOptions options, net::AddressGuard http_guard)
       : options_(std::move(options)),
         environment_(Environment::of_process()),
         environment_of_runs_(
             tasktracker::with_access(environment_, options_.trackers, options_.keys)),
+        http_(http_with({}, std::move(http_guard))),
         loop_(clock_) {}
   ~Inside() override {
     if (started_) {
@@ -173,8 +179,8 @@ class Inside final : public TaskTracker {
   const SystemClock clock_;
   const Environment environment_;
   const Environment environment_of_runs_;
-  const tasktracker::HttpSend http_ = http_with({});  // for jobs
-  const tasktracker::HttpSend admin_http_ = http_with(options_.xxl.ca);
+  const tasktracker::HttpSend http_;  // for jobs
+  const tasktracker::HttpSend admin_http_ = http_with(options_.xxl.ca, {});
   tasktracker::Handlers handlers_;
   tasktracker::HandlersHooks hooks_;
   const Logger log_{"worker"};
@@ -315,7 +321,7 @@ void Inside::wait_stopped() {
 Result<std::unique_ptr<TaskTracker>> TaskTracker::open(TaskTrackerOptions options) {
   CARILLON_TRY(complete(options));
   const Config config = CARILLON_TRY(make_config(options));
-  auto inside = std::make_unique<Inside>(std::move(options));
+  auto inside = std::make_unique<Inside>(std::move(options), config.http_guard);
   if (!inside->options().trackers.empty()) CARILLON_TRY(inside->connect(config));
   if (!inside->options().xxl.admins.empty()) CARILLON_TRY(inside->serve_xxl(config));
   return std::unique_ptr<TaskTracker>(std::move(inside));

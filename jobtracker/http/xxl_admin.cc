@@ -7,7 +7,6 @@
 #include "shared/base/secret.h"
 #include "shared/base/utf8.h"
 #include "shared/net/http_url.h"
-#include "shared/net/metadata_address.h"
 #include "shared/wire/xxl/read.h"
 #include "shared/wire/xxl/write.h"
 
@@ -99,15 +98,14 @@ Status check_app_name(const std::string& name) {
   return refused("registryKey is not an app name: use 1 to 64 letters, digits, '.', '_' and '-'");
 }
 
-Status check_address(const std::string& address) {
+Status check_address(const std::string& address, const net::AddressGuard& guard) {
   if (address.size() > kAddressBytesMax || !is_printable_utf8(address))
     return refused("registryValue is longer than " + std::to_string(kAddressBytesMax) +
                    " bytes or contains control characters");
   const net::HttpUrl url = CARILLON_TRY(net::parse_http_url(address));
-  if (net::is_metadata_address(url.host))
-    return refused("registryValue '" + address +
-                   "' is a link-local or metadata address, which is not called");
-  return {};
+  const Status allowed = guard.check_host(url.host);
+  if (allowed.ok()) return {};
+  return refused("registryValue '" + address + "': " + allowed.error().message);
 }
 
 }  // namespace
@@ -256,7 +254,7 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   // xxl-job admins register among themselves with the same call.
   if (registration.group != "EXECUTOR") return std::optional<Request>{};
   CARILLON_TRY(check_app_name(registration.app_name));
-  CARILLON_TRY(check_address(registration.address));
+  CARILLON_TRY(check_address(registration.address, config_.guard));
   return std::optional<Request>{ExecutorRegistration{.removes = path == "registryRemove",
                                                      .app_name = std::move(registration.app_name),
                                                      .address = std::move(registration.address),

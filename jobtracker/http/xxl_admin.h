@@ -12,6 +12,7 @@
 
 #include "jobtracker/state/executor_requests.h"
 #include "shared/base/clock.h"
+#include "shared/net/address_guard.h"
 #include "shared/net/http/http_server.h"
 #include "shared/net/http/refusal_log.h"
 #include "shared/runtime/event_loop.h"
@@ -22,6 +23,7 @@ namespace carillon::jobtracker {
 
 struct XxlAdminConfig {
   std::vector<std::string> tokens{};  // a request needs one of them; empty: no token is needed
+  net::AddressGuard guard{};          // of the addresses of executors
   std::string closed{};               // why all requests are rejected; empty: they are accepted
 };
 

@@ -9,6 +9,7 @@
 
 #include "jobtracker/query/pages.h"
 #include "shared/base/time_text.h"
+#include "shared/job/secrets.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
@@ -16,6 +17,12 @@ namespace {
 
 constexpr int kJobTries = 3;
 constexpr std::int64_t kCallsMax = 1'000;  // of a job whose logs are read
+
+// What cannot be decoded has no HTTP request.
+std::string spec_without_secrets(std::string bytes) {
+  auto spec = wire::decode_spec(bytes);
+  return spec.ok() ? wire::encode_spec(without_secrets(std::move(spec).value())) : bytes;
+}
 
 }  // namespace
 
@@ -218,7 +225,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
   const auto with_spec = [](wire::Row row, std::string spec, wire::Field reason) {
     row.emplace_back("reason", std::move(reason));
-    row.emplace_back("spec", std::move(spec));
+    row.emplace_back("spec", spec_without_secrets(std::move(spec)));
     return row;
   };
   const auto spec_of = [this](const WaitingJob& job) {

@@ -28,11 +28,13 @@ constexpr std::array kPrograms{
     KeysOfProgram{
         "jobtracker",
         "store data store_wait log_retention audit_retention listen advertise http keys insecure "
-        "xxl_listen xxl_token xxl_ca executor_silence tz lease silence isolate_after "
+        "xxl_listen xxl_token xxl_ca executor_networks executor_silence tz lease silence "
+        "isolate_after "
         "pregenerate_horizon pregenerate_period preload_capacity definition_memory alarm "
         "alarm_when alarm_interval smtp smtp_from name log_level"},
     KeysOfProgram{"tasktracker",
-                  "tracker group threads name label allow drain_timeout kill_grace kill_leftovers "
+                  "tracker group threads name label allow http_job_networks drain_timeout "
+                  "kill_grace kill_leftovers "
                   "stop_without_lease cpu_max memory_max output_max data xxl_admin xxl_appname "
                   "xxl_port xxl_address xxl_token "
                   "xxl_ca "

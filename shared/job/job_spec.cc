@@ -16,6 +16,7 @@
 #include "shared/job/made_task_id.h"
 #include "shared/job/run_words.h"
 #include "shared/job/schedule.h"
+#include "shared/job/secrets.h"
 
 namespace carillon {
 namespace {
@@ -194,16 +195,18 @@ Status check_http(const HttpRequest& http) {
   }
   CARILLON_TRY(check_line("http.url", http.url, kTextBytesMax));
   if (!http.url.starts_with("http://") && !http.url.starts_with("https://")) {
-    return wrong("http.url is " + shown(http.url) + ", must start with http:// or https://");
+    return wrong("http.url is " + shown(masked_url(http.url)) +
+                 ", must start with http:// or https://");
   }
   if (http.url.find(' ') != std::string::npos) {
-    return wrong("http.url is " + shown(http.url) + ", must have no spaces (write %20)");
+    return wrong("http.url is " + shown(masked_url(http.url)) +
+                 ", must have no spaces (write %20)");
   }
   std::string_view host = http.url;
   host.remove_prefix(host.find("//") + 2);
   host = host.substr(0, host.find_first_of("/?#"));
   if (!is_host(host.substr(host.find('@') + 1))) {
-    return wrong("http.url is " + shown(http.url) +
+    return wrong("http.url is " + shown(masked_url(http.url)) +
                  ", must have a host, and a port of 1 to 65535 if it has one");
   }
   CARILLON_TRY(check_count("http.headers", http.headers.size(), kListMax));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "shared/base/utf8.h"
+#include "shared/job/secrets.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -50,7 +51,7 @@ RunEnd run_http(const HttpSend& send, const RunRequest& request, RunControl& con
     const bool timed_out =
         sent.error().code == ErrorCode::kTimeout && request.timeout > Duration{0};
     return {.outcome = timed_out ? wire::RunOutcome::kTimedOut : wire::RunOutcome::kException,
-            .message = http.method + ' ' + http.url + ": " + sent.error().message};
+            .message = http.method + ' ' + masked_url(http.url) + ": " + sent.error().message};
   }
   const HttpAnswer& answer = sent.value();
   control.output().append(wire::Stream::kStdout, answer.body);

@@ -20,7 +20,8 @@ struct HttpAnswer {
 };
 
 // Sends a request and waits for its response, at most `timeout` (0: no limit), or until
-// `cancelled`. Error: kTimeout. Thread: any number at a time.
+// `cancelled`. Error: kTimeout; kDenied if its address may not be called. Thread: any number at a
+// time.
 using HttpSend =
     std::function<Result<HttpAnswer>(const HttpRequest& request, Duration timeout,
                                      std::size_t body_max, const std::atomic<bool>& cancelled)>;

@@ -119,6 +119,46 @@ class JobTracker(HostileTest):
             self.assertEqual(slow[0].recv(1), b"")
             self.assertLess(time.monotonic() - begun, 10 + 10 * harness.slowness())
 
+    def register(self, address):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
+        try:
+            connection.request("POST", "/api/registry", json.dumps({
+                "registryGroup": "EXECUTOR", "registryKey": "hostile", "registryValue": address}))
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def test_addresses_that_must_not_be_called_cannot_register(self):
+        self.start("--executor-networks", "127.0.0.0/8")
+        for port in (self.port, self.one.port):
+            for host in ("127.0.0.1", "localhost", "127.1.2.3"):
+                answer = self.register(f"http://{host}:{port}/")
+                self.assertEqual(answer["code"], 500, (host, port))
+                self.assertIn("is a port of this job tracker", answer["msg"])
+        for address, why in (("http://10.1.2.3:9999/", "not in a network"),
+                             ("http://169.254.169.254/", "metadata address")):
+            answer = self.register(address)
+            self.assertEqual(answer["code"], 500, address)
+            self.assertIn(why, answer["msg"])
+        self.assertEqual(self.register(f"http://127.0.0.1:{free_port()}/")["code"], 200)
+
+    def test_secrets_of_http_jobs_are_shown_to_nobody(self):
+        self.start()
+        self.one.start_worker("--http-job-networks", "10.0.0.0/8")
+        url = f"http://ann:password-1@127.0.0.1:{free_port()}/"
+        self.one.submit("--task-id", "secret", "--http", url, "--header", "Authorization: Bearer password-2")
+        shown = self.one.client("show", "secret", status=None).out
+        row = self.one.wait_ended("secret")
+        self.assertEqual(row["state"], "failed")
+        self.assertIn("http://***@127.0.0.1:", row["message"])
+        self.assertIn("127.0.0.1 is not in a network that may be called", row["message"])
+        self.one.submit("--task-id", "later", "--manual", "--http", url,
+                        "--header", "Authorization: Bearer password-2")
+        shown += self.one.client("show", "later", "-o", "json").out
+        shown += self.one.client("history", "-o", "json").out
+        self.assertIn("***@127.0.0.1", shown)
+        self.assertNotIn("password", shown)
+
     def test_a_hostile_executors_answer_costs_little(self):
         pid = self.start()
         server = socket.create_server(("127.0.0.1", 0))
@@ -140,12 +180,8 @@ class JobTracker(HostileTest):
 
         threading.Thread(target=serve, daemon=True).start()
         with self.bounded_memory(pid):
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-            connection.request("POST", "/api/registry", json.dumps({
-                "registryGroup": "EXECUTOR", "registryKey": "hostile",
-                "registryValue": f"http://127.0.0.1:{server.getsockname()[1]}/"}))
-            self.assertEqual(json.loads(connection.getresponse().read())["code"], 200)
-            connection.close()
+            address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+            self.assertEqual(self.register(address)["code"], 200)
             self.one.submit("--task-id", "one", "--group", "hostile", "--dispatch", "push", "--handler", "x")
             wait_for("its answers", lambda: poured)
         self.assertLess(max(poured), 200 * MIB)

@@ -7,16 +7,13 @@
 #include <utility>
 
 #include <curl/curl.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "shared/base/assert.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
+#include "shared/net/http/curl_guard.h"
 #include "shared/net/http/curl_handles.h"
 #include "shared/net/http/curl_library.h"
-#include "shared/net/metadata_address.h"
 #include "shared/wire/base64.h"
 
 namespace carillon::net {
@@ -109,22 +106,6 @@ std::string with_crlf(std::string_view text) {
   return lines;
 }
 
-// ---- where it may go ----
-
-std::string text_of(const sockaddr& address, socklen_t size) {
-  char text[NI_MAXHOST] = "";
-  if (::getnameinfo(&address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return {};
-  return text;
-}
-
-curl_socket_t open_socket(void* refused, curlsocktype, curl_sockaddr* address) {
-  if (is_metadata_address(text_of(address->addr, address->addrlen))) {
-    *static_cast<bool*>(refused) = true;
-    return CURL_SOCKET_BAD;
-  }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-}
-
 std::size_t drop(const char*, std::size_t, std::size_t size, void*) { return size; }
 
 }  // namespace
@@ -171,17 +152,19 @@ class CurlCourier::Worker {
 
  private:
   struct Transfer {
+    explicit Transfer(const AddressGuard& allowed) : guard(allowed) {}
+
     Sent sent{};
     CurlOwned<CURL> easy{};
     CurlOwned<curl_slist> head{};
     CurlOwned<curl_slist> recipients{};
     CurlOwned<curl_mime> mime{};
     char detail[CURL_ERROR_SIZE] = "";
-    bool is_refused = false;
+    CurlGuard guard;
   };
 
   void begin(Sent sent) {
-    auto transfer = std::make_unique<Transfer>();
+    auto transfer = std::make_unique<Transfer>(config_.guard);
     transfer->sent = std::move(sent);
     transfer->easy.reset(curl_easy_init());
     CURL* easy = transfer->easy.get();
@@ -222,8 +205,7 @@ class CurlCourier::Worker {
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                      static_cast<curl_off_t>(delivery.body.size()));
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, delivery.body.c_str());
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &transfer.is_refused);
+    transfer.guard.watch(easy);
   }
 
   void set_mail(Transfer& transfer) const {
@@ -266,9 +248,8 @@ class CurlCourier::Worker {
   }
 
   static Status status_of(const Transfer& transfer, CURLcode code) {
-    if (transfer.is_refused)
-      return Error{ErrorCode::kDenied,
-                   "its address is a link-local or metadata address, which Carillon never calls"};
+    if (code != CURLE_OK && !transfer.guard.refusal().empty())
+      return Error{ErrorCode::kDenied, transfer.guard.refusal()};
     if (code != CURLE_OK) {
       const char* why = *transfer.detail != '\0' ? transfer.detail : curl_easy_strerror(code);
       return Error{ErrorCode::kUnavailable, why};

@@ -7,6 +7,7 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 #include "shared/base/clock.h"
+#include "shared/net/address_guard.h"
 #include "shared/net/courier.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/mailbox.h"
@@ -19,10 +20,11 @@ struct CourierConfig {
   std::string from{};  // the sender's address
   Duration timeout = std::chrono::seconds{30};  // for one delivery
   std::size_t deliveries_max = 256;             // most deliveries in progress
+  AddressGuard guard{};                         // of the addresses that get a POST
 };
 
 // Delivers with libcurl on its own thread. A host that hangs delays only its own deliveries.
-// Addresses with is_metadata_address() get no POST.
+// Addresses that the guard refuses get no POST.
 //
 // Uses STARTTLS if the mail server offers it. With a password, TLS is required, except on this
 // machine.

@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 
+#include "shared/net/http/curl_guard.h"
 #include "shared/net/http/curl_handles.h"
 #include "shared/net/http/curl_library.h"
 #include "shared/net/http/tls_stream.h"
@@ -118,6 +119,18 @@ void set_request(CURL* easy, const HttpRequest& request, const curl_slist* lines
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
 }
 
+// Empty: it is not a valid URL.
+std::string host_of(const std::string& text) {
+  const CurlOwned<CURLU> url(curl_url());
+  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return {};
+  char* found = nullptr;
+  if (curl_url_get(url.get(), CURLUPART_HOST, &found, 0) != CURLUE_OK) return {};
+  const CurlOwned<char> owned(found);
+  std::string host = found;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return host;
+}
+
 Error failure_of(CURLcode code, const char* detail) {
   const std::string why = *detail != '\0' ? detail : curl_easy_strerror(code);
   switch (code) {
@@ -136,7 +149,10 @@ Error failure_of(CURLcode code, const char* detail) {
 }  // namespace
 
 Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::size_t body_max,
-                            const std::atomic<bool>& cancelled, const std::string& ca_file) {
+                            const std::atomic<bool>& cancelled, const std::string& ca_file,
+                            const AddressGuard& guard) {
+  // A proxy would connect to it.
+  CARILLON_TRY(guard.check_host(host_of(request.url)));
   const Easy easy(is_curl_ready() ? curl_easy_init() : nullptr);
   if (!easy) return Error{ErrorCode::kUnavailable, "cannot start the HTTP library"};
 
@@ -157,7 +173,12 @@ Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::s
   curl_easy_setopt(easy.get(), CURLOPT_HEADERFUNCTION, take_header);
   curl_easy_setopt(easy.get(), CURLOPT_HEADERDATA, &receiving);
 
+  CurlGuard sockets(guard);
+  sockets.watch(easy.get());
+
   const CURLcode code = Transfer(easy.get()).run(cancelled);
+  if (!sockets.refusal().empty() && code == CURLE_COULDNT_CONNECT)
+    return Error{ErrorCode::kDenied, sockets.refusal()};
   const bool is_cut = code == CURLE_WRITE_ERROR && receiving.reply.body_cut;
   if (code != CURLE_OK && !is_cut) return failure_of(code, detail);
   long status = 0;

@@ -8,6 +8,7 @@
 #include "carillon/job_spec.h"
 #include "carillon/result.h"
 #include "carillon/time.h"
+#include "shared/net/address_guard.h"
 
 namespace carillon::net {
 
@@ -24,12 +25,16 @@ struct HttpReply {
 //
 // For https, `ca_file` is a PEM file with the trusted certificate authorities; empty: the system's.
 //
-// Errors: kTimeout. kInvalidArgument for an invalid address. kUnavailable if there is no complete
-// response for another reason, including cancellation; the server may have processed the request.
+// Only addresses that `guard` allows are called, also if a name resolves to one.
+//
+// Errors: kTimeout. kDenied by the guard. kInvalidArgument for an invalid address. kUnavailable if
+// there is no complete response for another reason, including cancellation; the server may have
+// processed the request.
 //
 // Thread: any number at a time; each waits for its own response.
 Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::size_t body_max,
-                            const std::atomic<bool>& cancelled, const std::string& ca_file = {});
+                            const std::atomic<bool>& cancelled, const std::string& ca_file = {},
+                            const AddressGuard& guard = {});
 
 // Error: kInvalidArgument if the file cannot be read or has no certificates; `option` is named in
 // it.

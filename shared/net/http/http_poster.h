@@ -7,6 +7,7 @@
 
 #include "carillon/result.h"
 #include "shared/base/clock.h"
+#include "shared/net/address_guard.h"
 #include "shared/net/poster.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/mailbox.h"
@@ -28,13 +29,14 @@ struct HttpPosterConfig {
   // PEM file with the certificate authorities of https servers; empty: the system's.
   std::string ca_file{};
   std::string ca_option = "--xxl-ca";  // the flag for it, named in errors
+  AddressGuard guard{};                // of the addresses that are called
 };
 
 // Sends requests over http and https on kept-alive connections, on its own thread. Each server has
 // its own connections and queue, so a server that hangs delays no other.
 //
 // A request whose connection broke after it was written is never resent automatically. Addresses
-// with is_metadata_address() are never called, even if a name resolves to one.
+// that the guard refuses are not called, even if a name resolves to one.
 //
 // Thread: the loop.
 class HttpPoster final : public Poster {

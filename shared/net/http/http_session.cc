@@ -101,6 +101,7 @@ HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket so
 
 HttpSession::~HttpSession() {
   hold(0);
+  hold_answer(0);
   if (kind_ == Kind::kKept) {
     --parts_.kept_connections;
     return;
@@ -124,6 +125,7 @@ void HttpSession::prepare() {
   head_bytes_ = 0;
   buffer_.shrink_to_fit();
   hold(buffer_.capacity());
+  hold_answer(0);
 }
 
 void HttpSession::next_request() {
@@ -277,10 +279,11 @@ void HttpSession::call() {
 
 void HttpSession::write(HttpResponse response, bool is_last) {
   state_ = State::kAnswers;
-  if (!hold(response.body.size())) {
+  hold(0);
+  if (!hold_answer(response.body.size())) {
     response = problem(503, "too many answers at the same time, try again");
     response.headers = {{"Retry-After", "1"}};
-    hold(0);
+    hold_answer(response.body.size());
   }
   const bool keep_alive = keeps_alive_ && !is_last;
   stream_.expires_after(parts_.config.patience);
@@ -311,6 +314,7 @@ void HttpSession::end() {
   parser_.reset();
   buffer_.clear();
   hold(buffer_.capacity());
+  hold_answer(0);
   stream_.expires_after(kDropPatience);
   receive();
 }
@@ -324,6 +328,12 @@ bool HttpSession::hold(std::size_t bytes) {
   parts_.bytes = parts_.bytes - held_ + bytes;
   held_ = bytes;
   return bytes <= kFreeBytes || parts_.bytes <= parts_.config.bytes_max;
+}
+
+bool HttpSession::hold_answer(std::size_t bytes) {
+  parts_.answer_bytes = parts_.answer_bytes - held_answer_ + bytes;
+  held_answer_ = bytes;
+  return bytes <= kFreeBytes || parts_.answer_bytes <= parts_.config.bytes_max / 2;
 }
 
 }  // namespace carillon::net

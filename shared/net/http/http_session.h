@@ -33,7 +33,8 @@ struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
   std::size_t connections = 0;
   std::size_t kept_connections = 0;                     // beyond the limits, for `kept_paths`
   std::map<std::string, std::size_t> connections_of{};  // by the client's address
-  std::size_t bytes = 0;                                // of requests and answers
+  std::size_t bytes = 0;                                // of requests
+  std::size_t answer_bytes = 0;
   // Declared after the members that its pending work uses, because it is destroyed with that work.
   boost::asio::io_context io{1};
   boost::asio::ip::tcp::acceptor acceptor{io};
@@ -85,8 +86,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void call();
   void end();
   void close();
-  // Counts the connection's bytes. False: there are too many in all connections.
+  // Count the bytes of its request or answer. False: there are too many in all connections.
   bool hold(std::size_t bytes);
+  bool hold_answer(std::size_t bytes);
 
   // Not owned: an idle connection must not keep the server alive.
   HttpServerParts& parts_;
@@ -98,7 +100,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   HttpCall call_{};
   std::size_t head_bytes_ = 0;
-  std::size_t held_ = 0;        // its part of the server's `bytes`
+  std::size_t held_ = 0;  // its part of the server's `bytes`
+  std::size_t held_answer_ = 0;
   std::size_t drop_bytes_ = 0;  // how many more are dropped in kEnds
   bool is_head_ = false;
   bool keeps_alive_ = false;

@@ -5,8 +5,6 @@
 
 #include <boost/asio/ip/address.hpp>
 
-#include "shared/net/metadata_address.h"
-
 namespace carillon::net {
 namespace {
 
@@ -125,11 +123,11 @@ void PostServer::on_resolved(const Endpoints& found, const std::string& failure)
   is_resolving_ = false;
   std::string why = failure;
   for (const tcp::endpoint& endpoint : found) {
-    const std::string address = endpoint.address().to_string();
-    if (is_metadata_address(address)) {
-      why = address + " is a link-local or metadata address, which is not called";
-    } else {
+    const Status allowed = parts_.config.guard.check(endpoint.address().to_string());
+    if (allowed.ok()) {
       endpoints_.push_back(endpoint);
+    } else {
+      why = allowed.error().message;
     }
   }
   if (!endpoints_.empty()) return connect_more();

@@ -52,6 +52,9 @@ struct TaskTrackerOptions {
   // Accepted kinds of jobs: handler, command, shell, script, http. Jobs of other kinds wait for
   // another task tracker of the group. "command" does not include shell lines.
   std::vector<std::string> allow = {"handler"};
+  // Networks that HTTP jobs may call, like "10.0.0.0/8". Empty: all. Link-local and metadata
+  // addresses are never called.
+  std::vector<std::string> http_job_networks{};
 
   // Folder for running scripts and for unconfirmed results, which the next task tracker with this
   // folder reports. Created when needed. Empty: the system's folder for temporary files, and

@@ -417,6 +417,24 @@ TEST(HttpClient, StopsWhenCancelled) {
   EXPECT_EQ(reply.error(), (Error{ErrorCode::kUnavailable, "stopped"}));
 }
 
+TEST(HttpClient, CallsOnlyAllowedAddresses) {
+  Bundle b;
+  const auto send = [&](const std::string& url, const AddressGuard& guard) {
+    return send_http({.url = url}, seconds{10}, kBodyMax, b.cancelled, {}, guard);
+  };
+  const std::string port = b.server->url().substr(b.server->url().rfind(':'));
+  const AddressGuard others = AddressGuard::only({"10.0.0.0/8"}).value();
+  for (const char* host : {"127.0.0.1", "localhost", "2130706433", "[::1]"}) {
+    const auto refused = send("http://" + std::string{host} + port, others);
+    ASSERT_FALSE(refused.ok()) << host;
+    EXPECT_EQ(refused.error().code, ErrorCode::kDenied) << host << refused.error().message;
+  }
+  EXPECT_TRUE(send("http://localhost" + port, AddressGuard::only({"127.0.0.0/8"}).value()).ok());
+  const auto metadata = send("http://169.254.169.254/latest/meta-data/", {});
+  ASSERT_FALSE(metadata.ok());
+  EXPECT_THAT(metadata.error().message, HasSubstr("link-local or metadata address"));
+}
+
 TEST(HttpClient, ReportsTheReasonOfAFailure) {
   Bundle b;
   const std::string url = b.url("/");

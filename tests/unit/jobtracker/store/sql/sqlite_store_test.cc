@@ -82,7 +82,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaWithoutChangingIt) {
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 21, this program knows up to 20: install a newer "
+                               " has schema 22, this program knows up to 21: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
