@@ -24,7 +24,8 @@ function(carillon_library name)
   list(TRANSFORM arg_LINKS PREPEND carillon_)
   target_link_libraries(${target}
     PUBLIC ${arg_LINKS}
-    PRIVATE $<BUILD_INTERFACE:carillon_warnings> ${arg_LINKS_PRIVATE})
+    PRIVATE $<BUILD_INTERFACE:carillon_warnings> $<BUILD_INTERFACE:carillon_hardening>
+      ${arg_LINKS_PRIVATE})
   if(arg_ENGINE)
     target_compile_options(${target} PRIVATE ${CARILLON_ENGINE_FLAGS})
   endif()
@@ -47,8 +48,10 @@ function(carillon_program name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   list(TRANSFORM arg_LINKS PREPEND carillon_)
   target_link_libraries(${name} PRIVATE
-    carillon_warnings carillon_allocator ${arg_LINKS} ${arg_LINKS_PRIVATE})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+    carillon_warnings carillon_hardening carillon_allocator ${arg_LINKS} ${arg_LINKS_PRIVATE})
+  set_target_properties(${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ${CARILLON_HARDENING}
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   if(arg_INSTALL)
     install(TARGETS ${name} RUNTIME COMPONENT programs)
   endif()

@@ -10,6 +10,7 @@
 
 #include "jobclient/cli/program.h"
 #include "shared/base/folders.h"
+#include "shared/base/hidden_arguments.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::cli {
@@ -40,6 +41,7 @@ int run(int argc, char** argv) {
   const Result<std::string> found = state_folder(environment, "jobclient");
   const std::string default_data = found.ok() ? found.value() : "";
   const Program program = declare_program(default_data);
+  hide_secret_arguments(program, argc, argv);
   const SystemClock clock;
   const Surroundings around{
       .program = program,

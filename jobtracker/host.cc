@@ -5,8 +5,6 @@
 #include <filesystem>
 #include <utility>
 
-#include <sys/stat.h>
-
 #include "jobtracker/exit_status.h"
 #include "jobtracker/store/sql/sqlite_store.h"
 #include "shared/base/host_name.h"
@@ -467,8 +465,6 @@ int Host::fail(const Error& error) {
 }
 
 int Host::run() {
-  // The store and its folder are private: they contain commands, payloads and output.
-  ::umask(S_IRWXG | S_IRWXO);
   if (const int failed = open_doors(); failed != 0) return failed;
   turn_on();
   loop_.at_end_of_turn([this] { return end_turn(); });

@@ -5,7 +5,9 @@
 #include "jobtracker/exit_status.h"
 #include "jobtracker/host.h"
 #include "jobtracker/program.h"
+#include "shared/base/hidden_arguments.h"
 #include "shared/runtime/open_files.h"
+#include "shared/runtime/private_process.h"
 #include "shared/runtime/signals.h"
 
 namespace carillon::jobtracker {
@@ -16,9 +18,11 @@ int refuse(const Error& error) {
   return kExitConfiguration;
 }
 
-int main_of(int argc, const char* const* argv) {
+int main_of(int argc, char** argv) {
   const Environment environment = Environment::of_process();
-  const auto parsed = parse_configuration(make_program(environment), argc, argv);
+  const Program program = make_program(environment);
+  const auto parsed = parse_configuration(program, argc, argv);
+  hide_secret_arguments(program, argc, argv);
   if (!parsed.ok()) return refuse(parsed.error());
   if (parsed.value().print) {
     std::fputs(parsed.value().print->c_str(), stdout);
@@ -41,6 +45,7 @@ int main_of(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   carillon::Signals::block();
+  carillon::make_process_private();
   try {
     return carillon::jobtracker::main_of(argc, argv);
   } catch (const std::exception& thrown) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shared/base/host_name.h"
+#include "shared/base/secret_file.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/job/zone.h"
@@ -46,6 +47,11 @@ std::vector<Option> store_options(const Environment& environment) {
        .section = "Store",
        .if_empty = "leave it out for the default",
        .secret = true},
+      {.name = "store-file",
+       .placeholder = "FILE",
+       .help = "File with the URL, instead of --store: other users can read the arguments of a "
+               "program.",
+       .section = "Store"},
       {.name = "data",
        .placeholder = "DIR",
        .help = "Folder of the default store; made if it is missing.",
@@ -142,6 +148,10 @@ std::vector<Option> xxl_options() {
        .check = check_token,
        .section = "xxl-job",
        .secret = true},
+      {.name = "xxl-token-file",
+       .placeholder = "FILE",
+       .help = "File with these access tokens, one per line, instead of --xxl-token.",
+       .section = "xxl-job"},
       {.name = "xxl-ca",
        .placeholder = "FILE",
        .help = "PEM file with the certificate authorities that sign the certificates of executors "
@@ -173,7 +183,7 @@ std::vector<Option> xxl_options() {
 // A registered executor gets jobs, and a reported result ends one, so access needs a token.
 Status read_xxl(const Configuration& configuration, Settings& settings) {
   settings.xxl_listen = configuration.text("xxl-listen");
-  settings.xxl_tokens = configuration.list("xxl-token");
+  settings.xxl_tokens = CARILLON_TRY(list_or_file(configuration, "xxl-token", check_token));
   settings.xxl_ca = configuration.text("xxl-ca");
   const std::string& address = settings.xxl_listen.empty() ? settings.http : settings.xxl_listen;
   if (address.empty() || address == "off") return {};
@@ -228,6 +238,10 @@ std::vector<Option> alarm_options() {
        .check = check_recipient,
        .section = "Alarms",
        .secret = true},
+      {.name = "alarm-file",
+       .placeholder = "FILE",
+       .help = "File with these recipients, one per line, instead of --alarm.",
+       .section = "Alarms"},
       {.name = "alarm-when",
        .kind = OptionKind::kList,
        .placeholder = "RULE",
@@ -254,6 +268,10 @@ std::vector<Option> alarm_options() {
        .fallback_help = "no mail is sent",
        .section = "Alarms",
        .secret = true},
+      {.name = "smtp-file",
+       .placeholder = "FILE",
+       .help = "File with this URL, instead of --smtp.",
+       .section = "Alarms"},
       {.name = "smtp-from",
        .placeholder = "ADDRESS",
        .help = "Sender address of mail.",
@@ -394,8 +412,9 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   Settings settings;
   settings.name = configuration.text("name");
   settings.data = configuration.text("data");
-  settings.default_store = configuration.text("store").empty();
-  settings.store = CARILLON_TRY(store_url(configuration.text("store"), settings.data));
+  const std::string store = CARILLON_TRY(text_or_file(configuration, "store"));
+  settings.default_store = store.empty();
+  settings.store = CARILLON_TRY(store_url(store, settings.data));
   settings.listen = configuration.text("listen");
   settings.advertise = configuration.text("advertise");
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
@@ -430,11 +449,11 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.executor_guard =
       CARILLON_TRY(net::AddressGuard::only(configuration.list("executor-networks")));
   tracker.pusher.silence = configuration.duration("executor-silence");
-  tracker.alarms.recipients = configuration.list("alarm");
+  tracker.alarms.recipients = CARILLON_TRY(list_or_file(configuration, "alarm", check_recipient));
   for (const std::string& text : configuration.list("alarm-when"))
     tracker.alarms.rules.push_back(CARILLON_TRY(parse_alarm_rule(text)));
   tracker.alarms.interval = configuration.duration("alarm-interval");
-  settings.smtp = configuration.text("smtp");
+  settings.smtp = CARILLON_TRY(text_or_file(configuration, "smtp"));
   settings.smtp_from = configuration.text("smtp-from");
   tracker.retention.log = configuration.duration("log-retention");
   tracker.retention.audit = configuration.duration("audit-retention");

@@ -10,10 +10,12 @@
 #include "shared/base/clock.h"
 #include "shared/base/configuration.h"
 #include "shared/base/environment.h"
+#include "shared/base/hidden_arguments.h"
 #include "shared/base/host_name.h"
 #include "shared/base/log.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/open_files.h"
+#include "shared/runtime/private_process.h"
 #include "shared/runtime/sd_notify.h"
 #include "shared/runtime/signals.h"
 #include "tasktracker/builtin_handlers.h"
@@ -101,9 +103,11 @@ int run(Settings settings, const Environment& environment) {
   return 0;
 }
 
-int main_of(int argc, const char* const* argv) {
+int main_of(int argc, char** argv) {
   const Environment environment = Environment::of_process();
-  const auto parsed = parse_configuration(make_program(environment), argc, argv);
+  const Program program = make_program(environment);
+  const auto parsed = parse_configuration(program, argc, argv);
+  hide_secret_arguments(program, argc, argv);
   if (!parsed.ok()) return fail(kExitUsage, parsed.error().message);
   if (parsed.value().print) {
     std::fputs(parsed.value().print->c_str(), stdout);
@@ -126,6 +130,7 @@ int main_of(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   carillon::Signals::block();
+  carillon::make_process_private();
   try {
     return carillon::tasktracker::main_of(argc, argv);
   } catch (const std::exception& thrown) {

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/base/secret_file.h"
 #include "shared/base/utf8.h"
 #include "shared/net/address_guard.h"
 #include "shared/net/endpoint.h"
@@ -190,6 +192,11 @@ std::vector<Option> xxl_options() {
                "admin must be on this machine and scripts are not run, unless --insecure is given.",
        .section = "xxl-job",
        .secret = true},
+      {.name = "xxl-token-file",
+       .placeholder = "FILE",
+       .help = "File with this access token, instead of --xxl-token: other users can read the "
+               "arguments of a program.",
+       .section = "xxl-job"},
       {.name = "xxl-ca",
        .placeholder = "FILE",
        .help = "PEM file with the certificate authorities that sign the certificates of admins at "
@@ -214,6 +221,14 @@ std::vector<Option> xxl_options() {
 
 std::vector<Option> access_options() {
   return {
+      {.name = "run-as",
+       .placeholder = "USER",
+       .help = "Run commands, shell lines and scripts as this user, in its home folder. It cannot "
+               "read the worker's files and keys. Needs root, or CAP_SETUID, CAP_SETGID and "
+               "CAP_KILL.",
+       .fallback_help = "the worker's user",
+       .section = "Access",
+       .if_empty = "leave it out for the worker's user"},
       {.name = "token-file",
        .placeholder = "FILE",
        .help = "File with the job tracker's access token, for a job tracker that runs as another "
@@ -269,19 +284,20 @@ Program make_program(const Environment& environment) {
 namespace {
 
 Result<XxlOptions> read_xxl(const Configuration& configuration) {
-  for (const char* name : {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-ca",
-                           "xxl-log-path", "xxl-log-days"}) {
+  for (const char* name : {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-token-file",
+                           "xxl-ca", "xxl-log-path", "xxl-log-days"}) {
     if (configuration.was_given(name) && !configuration.was_given("xxl-admin")) {
       return Error{ErrorCode::kInvalidArgument, configuration.source(name) +
                                                     " requires an xxl-job admin (give one with "
                                                     "--xxl-admin)"};
     }
   }
+  std::string token = CARILLON_TRY(text_or_file(configuration, "xxl-token"));
   return XxlOptions{.admins = configuration.list("xxl-admin"),
                     .app_name = configuration.text("xxl-appname"),
                     .port = static_cast<int>(configuration.number("xxl-port")),
                     .address = configuration.text("xxl-address"),
-                    .token = configuration.text("xxl-token"),
+                    .token = std::move(token),
                     .ca = configuration.text("xxl-ca"),
                     .log_path = configuration.text("xxl-log-path"),
                     .log_days = static_cast<int>(configuration.number("xxl-log-days"))};
@@ -314,6 +330,21 @@ Status make_data_folder(const Configuration& configuration) {
   return Error{ErrorCode::kInvalidArgument, configuration.source("data") + ": cannot use folder " +
                                                 folder + ": " + failed.message() +
                                                 " (give a folder that this user may write to)"};
+}
+
+// Takes the rights of other users from folders that this program made: earlier versions let every
+// user read them. A folder that --data names may be more than a data folder, and is left as it is.
+void close_own_folders(const Configuration& configuration) {
+  const std::string& data = configuration.text("data");
+  std::vector<std::string> folders{data + "/outbox", data + "/xxl-job"};
+  if (!configuration.was_given("data")) folders.push_back(data);
+  for (const std::string& folder : folders) {
+    struct stat status {};
+    if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    if (status.st_uid == ::geteuid() && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      ::chmod(folder.c_str(), status.st_mode & S_IRWXU);
+    }
+  }
 }
 
 Result<std::map<std::string, std::string>> read_labels(const Configuration& configuration) {
@@ -360,6 +391,8 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.http_job_networks = configuration.list("http-job-networks");
   if (configuration.was_given("data")) CARILLON_TRY(make_data_folder(configuration));
   options.data = configuration.text("data");
+  if (!options.data.empty()) close_own_folders(configuration);
+  options.run_as = configuration.text("run-as");
   options.token_file = configuration.text("token-file");
   options.keys = configuration.text("keys");
   options.insecure = configuration.is_on("insecure");

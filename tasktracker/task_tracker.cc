@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include <unistd.h>
@@ -20,6 +21,8 @@
 #include "shared/runtime/thread.h"
 #include "shared/wire/spec_words.h"
 #include "tasktracker/executor/xxl_executor.h"
+#include "tasktracker/run/run_as.h"
+#include "tasktracker/run/run_environment.h"
 #include "tasktracker/run/run_pool.h"
 #include "tasktracker/run/runner.h"
 #include "tasktracker/worker.h"
@@ -115,6 +118,9 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   config.runner.node = options.name;
   config.runner.group = options.group;
   config.runner.data = options.data;
+  if (!options.run_as.empty()) {
+    config.runner.run_as = CARILLON_TRY(tasktracker::find_run_as(options.run_as));
+  }
   config.runner.process.kill_grace = options.kill_grace;
   config.runner.process.kill_leftovers = options.kill_leftovers;
   config.worker.kill_grace = options.kill_grace;
@@ -144,13 +150,19 @@ tasktracker::HttpSend http_with(std::string ca_file, net::AddressGuard guard) {
   };
 }
 
+Environment environment_for_runs(const Environment& own, const std::vector<std::string>& trackers,
+                                 const std::optional<tasktracker::RunAs>& run_as) {
+  Environment with_trackers = tasktracker::with_trackers(own, trackers);
+  return run_as ? tasktracker::environment_as(with_trackers, *run_as) : with_trackers;
+}
+
 class Inside final : public TaskTracker {
  public:
-  Inside(TaskTrackerOptions options, net::AddressGuard http_guard)
+  Inside(TaskTrackerOptions options, net::AddressGuard http_guard,
+         const std::optional<tasktracker::RunAs>& run_as)
       : options_(std::move(options)),
         environment_(Environment::of_process()),
-        environment_of_runs_(
-            tasktracker::with_access(environment_, options_.trackers, options_.keys)),
+        environment_of_runs_(environment_for_runs(environment_, options_.trackers, run_as)),
         http_(http_with({}, std::move(http_guard))),
         loop_(clock_) {}
   ~Inside() override {
@@ -231,6 +243,7 @@ Status Inside::serve_xxl(const Config& config) {
                                                            .data = data_folder(),
                                                            .allow = config.runner.allow,
                                                            .insecure = options_.insecure,
+                                                           .run_as = config.runner.run_as,
                                                            .process = config.runner.process},
                                                           handlers_, hooks_, environment_of_runs_,
                                                           admin_http_, clock_));
@@ -321,7 +334,8 @@ void Inside::wait_stopped() {
 Result<std::unique_ptr<TaskTracker>> TaskTracker::open(TaskTrackerOptions options) {
   CARILLON_TRY(complete(options));
   const Config config = CARILLON_TRY(make_config(options));
-  auto inside = std::make_unique<Inside>(std::move(options), config.http_guard);
+  auto inside =
+      std::make_unique<Inside>(std::move(options), config.http_guard, config.runner.run_as);
   if (!inside->options().trackers.empty()) CARILLON_TRY(inside->connect(config));
   if (!inside->options().xxl.admins.empty()) CARILLON_TRY(inside->serve_xxl(config));
   return std::unique_ptr<TaskTracker>(std::move(inside));

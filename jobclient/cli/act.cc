@@ -56,7 +56,7 @@ int act(Context& context, Result<ActAnswer> (JobClient::*action)(const TaskRef&)
     } else if (context.is_json()) {
       rows.add(row_of(task, answer.value()));
     } else {
-      context.out() << answer.value().message << '\n';
+      context.out() << context.for_out(answer.value().message) << '\n';
     }
   }
   if (context.is_json()) rows.finish();
@@ -136,7 +136,7 @@ int print_act_answer(Context& context, const TaskRef& task, const Result<ActAnsw
   if (context.is_json()) {
     print_one_row(context.out(), context.style, row_of(task, answer.value()));
   } else {
-    context.out() << answer.value().message << '\n';
+    context.out() << context.for_out(answer.value().message) << '\n';
   }
   return kDone;
 }

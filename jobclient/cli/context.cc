@@ -66,6 +66,14 @@ std::vector<SubmitAnswer> Context::take_delivered() {
   return std::exchange(delivered_, {});
 }
 
+std::string Context::for_out(std::string_view text) const {
+  return around.terminal.out_is_terminal ? for_terminal(text) : std::string{text};
+}
+
+std::string Context::for_err(std::string_view text) const {
+  return around.terminal.err_is_terminal ? for_terminal(text) : std::string{text};
+}
+
 void Context::say_zone() const {
   if (is_json() || around.zone.ok()) return;
   err() << "jobclient: times are in UTC: " << around.zone.error().message << '\n';
@@ -99,7 +107,8 @@ void Context::tell_delivered() {
 
 int Context::fail(int status, const std::string& message) {
   out().flush();
-  print_failure(err(), is_json(), configuration.verb(), status, message);
+  print_failure(err(), is_json(), configuration.verb(), status,
+                is_json() ? message : for_err(message));
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "carillon/job_client.h"
@@ -53,6 +54,9 @@ class Context {
 
   std::ostream& out() const { return around.out; }
   std::ostream& err() const { return around.err; }
+  // Text of a job as stdout or stderr should show it: nothing in it may control a terminal.
+  std::string for_out(std::string_view text) const;
+  std::string for_err(std::string_view text) const;
   // To be called before rows are shown: whether their times are in another zone than asked for.
   void say_zone() const;
   bool is_json() const { return style.format == Format::kJson || style.format == Format::kJsonl; }

@@ -36,10 +36,12 @@ Row row_of(const JobResult& result) {
 // A line each, as they come: a table would have to wait for its end.
 void print_line(Context& context, const Row& row) {
   context.out() << short_time(field_text(row, "ended_at"), context.style) << "  "
-                << field_text(row, "task_id") << "  " << field_text(row, "group") << "  job "
-                << field_text(row, "job_id") << "  " << field_text(row, "state");
+                << context.for_out(field_text(row, "task_id")) << "  " << field_text(row, "group")
+                << "  job " << field_text(row, "job_id") << "  " << field_text(row, "state");
   const std::string message = field_text(row, "message");
-  if (!message.empty()) context.out() << "  " << message.substr(0, message.find('\n'));
+  if (!message.empty()) {
+    context.out() << "  " << context.for_out(message.substr(0, message.find('\n')));
+  }
   context.out() << '\n';
 }
 

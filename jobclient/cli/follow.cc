@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jobclient/cli/act.h"
+#include "jobclient/cli/text_width.h"
 
 namespace carillon::cli {
 namespace {
@@ -96,6 +97,8 @@ void OutputFollower::keep_last(const Row& row) {
 
 Status OutputFollower::finish() {
   if (context_.is_json()) rows_.finish();
+  context_.out() << for_terminal(std::exchange(cut_out_, {}));
+  context_.err() << for_terminal(std::exchange(cut_err_, {}));
   return flush();
 }
 
@@ -106,14 +109,27 @@ Status OutputFollower::flush() {
   return Error{ErrorCode::kLimit, kCannotWrite};
 }
 
+// What a stream shows of the text; the rest of a cut character comes with the next text.
+std::string OutputFollower::shown(bool on_stdout, std::string text) {
+  const Terminal& terminal = context_.around.terminal;
+  if (!(on_stdout ? terminal.out_is_terminal : terminal.err_is_terminal)) return text;
+  std::string& cut = on_stdout ? cut_out_ : cut_err_;
+  text.insert(0, std::exchange(cut, {}));
+  const std::size_t whole = text.size() - cut_character_bytes(text);
+  cut = text.substr(whole);
+  text.resize(whole);
+  return for_terminal(text);
+}
+
 void OutputFollower::print(const Row& row) {
   has_printed_ = true;
   if (context_.is_json()) {
     rows_.add(row);
     return;
   }
-  std::ostream& to = field_text(row, "stream") == "stdout" ? context_.out() : context_.err();
-  const std::string text = field_text(row, "text");
+  const bool is_stdout = field_text(row, "stream") == "stdout";
+  std::ostream& to = is_stdout ? context_.out() : context_.err();
+  const std::string text = shown(is_stdout, field_text(row, "text"));
   if (!with_times_) {
     to << text;
     return;
@@ -178,7 +194,8 @@ void WaitingReason::follow(const Row& state) {
   if (reason.empty()) return;
   was_said_ = true;
   context_.err() << "jobclient: " << context_.configuration.verb() << ": job "
-                 << field_text(state, "job_id") << " waits: " << reason << std::endl;
+                 << field_text(state, "job_id") << " waits: " << context_.for_err(reason)
+                 << std::endl;
 }
 
 Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
@@ -195,7 +212,7 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
     if (!state.ok() || is_done(state.value()) || is_quarantined(state.value())) {
       if (!printed.ok()) {
         context.err() << "jobclient: " << context.configuration.verb() << ": "
-                      << printed.error().message << std::endl;
+                      << context.for_err(printed.error().message) << std::endl;
       }
       CARILLON_TRY(follower.finish());
       return state;

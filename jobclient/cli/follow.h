@@ -29,6 +29,7 @@ class OutputFollower {
 
  private:
   void print(const Row& row);
+  std::string shown(bool on_stdout, std::string text);
   void keep_last(const Row& row);
   Status flush();
 
@@ -40,6 +41,8 @@ class OutputFollower {
   std::optional<std::int64_t> tail_{};  // until the first call has printed
   std::deque<Row> last_{};              // the last `tail_` lines
   std::int64_t last_lines_ = 0;         // those of them that have ended
+  std::string cut_out_{};               // the first bytes of a character whose others come later
+  std::string cut_err_{};
   bool has_printed_ = false;
   bool at_line_start_ = true;
 };

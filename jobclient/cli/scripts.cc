@@ -127,7 +127,7 @@ int run_scripts_show(Context& context) {
     if (context.is_json()) {
       print_one_row(context.out(), context.style, row);
     } else {
-      context.out() << field_text(row, "source");
+      context.out() << context.for_out(field_text(row, "source"));
     }
   }
   return kDone;

@@ -55,7 +55,8 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
                                          answer.value().reason);
   }
   if (!answer.value().warning.empty()) {
-    context.err() << "jobclient: submit: warning: " << answer.value().warning << std::endl;
+    context.err() << "jobclient: submit: warning: " << context.for_err(answer.value().warning)
+                  << std::endl;
   }
   return wait_for_job(context, client, answer.value().job_id);
 }
@@ -208,8 +209,8 @@ void print_answer(Context& context, const SubmitAnswer& answer,
   if (next_fire) {
     context.out() << "  next fire " << fire_for_people(context, answer, *next_fire);
   }
-  if (!answer.reason.empty()) context.out() << "  " << answer.reason;
-  if (!answer.warning.empty()) context.out() << "  warning: " << answer.warning;
+  if (!answer.reason.empty()) context.out() << "  " << context.for_out(answer.reason);
+  if (!answer.warning.empty()) context.out() << "  warning: " << context.for_out(answer.warning);
   context.out() << '\n';
 }
 

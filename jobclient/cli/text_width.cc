@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 
 #include "shared/base/utf8.h"
 
@@ -106,6 +107,36 @@ std::string one_line(std::string_view text) {
     text.remove_prefix(point.bytes);
   }
   return line;
+}
+
+std::string for_terminal(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint point = first_of(text);
+    const bool is_space = point.value == '\n' || point.value == '\t';
+    if (point.is_valid && (is_space || !is_control(point.value))) {
+      shown += text.substr(0, point.bytes);
+    } else {
+      const unsigned value =
+          point.is_valid ? point.value : static_cast<unsigned char>(text.front());
+      std::array<char, 16> code{};
+      std::snprintf(code.data(), code.size(), value < 0x100 ? "\\x%02x" : "\\u%04x", value);
+      shown += code.data();
+    }
+    text.remove_prefix(point.bytes);
+  }
+  return shown;
+}
+
+std::size_t cut_character_bytes(std::string_view text) {
+  for (std::size_t bytes = 1; bytes <= std::min<std::size_t>(text.size(), 3); ++bytes) {
+    const auto first = static_cast<unsigned char>(text[text.size() - bytes]);
+    if (first >= 0x80 && first < 0xC0) continue;  // not the first byte of a character
+    const std::size_t needed = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+    return needed > bytes ? bytes : 0;
+  }
+  return 0;
 }
 
 std::string those_there_are(const std::vector<std::string>& names) {

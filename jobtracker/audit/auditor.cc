@@ -1,21 +1,16 @@
 #include "jobtracker/audit/auditor.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "jobtracker/store/names.h"
 #include "shared/base/utf8.h"
+#include "shared/job/secrets.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::jobtracker {
 namespace {
 
 constexpr std::size_t kTextMax = 2048;  // of one text in a row's JSON
-constexpr std::string_view kMask = "***";
-// Header fields without secrets. All others are masked.
-constexpr std::array<std::string_view, 6> kOpenHeaders{
-    "accept", "accept-language", "cache-control", "content-type", "idempotency-key", "user-agent"};
 
 std::string clipped(std::string text, std::size_t bytes_max) {
   text = std::string{first_bytes(text, bytes_max)};
@@ -28,16 +23,6 @@ std::string clipped(std::string text, std::size_t bytes_max) {
 
 void shorten(std::string& text) {
   if (text.size() > kTextMax) text = "(" + std::to_string(text.size()) + " bytes)";
-}
-
-// "https://user:password@host/" loses its user and password.
-void mask_url(std::string& url) {
-  const auto scheme = url.find("://");
-  if (scheme == std::string::npos) return;
-  const auto begin = scheme + 3;
-  const auto end = std::min(url.find_first_of("/?#", begin), url.size());
-  const auto at = url.rfind('@', end == 0 ? 0 : end - 1);
-  if (at != std::string::npos && at >= begin) url.replace(begin, at - begin, kMask);
 }
 
 }  // namespace
@@ -69,12 +54,7 @@ const char* action_of(wire::Verb verb) {
 }
 
 std::string audited_spec(JobSpec spec) {
-  mask_url(spec.run.http.url);
-  for (auto& [name, value] : spec.run.http.headers) {
-    const std::string lower = lower_ascii(name);
-    if (std::find(kOpenHeaders.begin(), kOpenHeaders.end(), lower) == kOpenHeaders.end())
-      value = kMask;
-  }
+  spec = without_secrets(std::move(spec));
   shorten(spec.payload);
   shorten(spec.run.script_source);
   shorten(spec.run.shell);

@@ -33,6 +33,7 @@ struct XxlExecutorConfig {
   std::string data{};         // folder for results, scripts and log files
   std::set<RunKind> allow{};  // kinds of jobs that this worker accepts
   bool insecure = false;
+  std::optional<RunAs> run_as{};  // user of commands and scripts; none: this process's
   ProcessLimits process{};
   Duration beat = std::chrono::seconds{30};         // between registrations
   Duration deliver_wait = std::chrono::seconds{5};  // at the end, for results

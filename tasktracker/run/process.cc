@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "shared/runtime/open_files.h"
+#include "shared/runtime/private_process.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -101,8 +102,8 @@ class ProcessRun {
  private:
   bool start(const ProcessRequest& request);
   bool failed(const char* step);
-  [[noreturn]] void become(char* const* arguments, char* const* environment, int input, int failure,
-                           pid_t parent) const;
+  [[noreturn]] void become(char* const* arguments, char* const* environment, const RunAs* run_as,
+                           int input, int failure, pid_t parent) const;
   void attend();
   void read_from(Descriptor& pipe, wire::Stream stream);
   void obey();
@@ -136,10 +137,12 @@ bool ProcessRun::failed(const char* step) {
 // Runs in the child, which shares the worker's memory until exec: only system calls, because
 // another thread may hold any lock, and no signal handlers of the worker. A stopped worker
 // continues here when it resumes.
-void ProcessRun::become(char* const* arguments, char* const* environment, int input, int failure,
-                        pid_t parent) const {
+void ProcessRun::become(char* const* arguments, char* const* environment, const RunAs* run_as,
+                        int input, int failure, pid_t parent) const {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const bool is_user = run_as == nullptr || become_user(*run_as);
+  const int error_of_user = errno;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);       // A change of the user resets it.
   if (::getppid() != parent) ::_exit(127);  // The worker died before the previous line.
   guard_.add(::getpid());
   ::signal(SIGPIPE, SIG_IGN);  // Drops a pending SIGPIPE of a dead guard.
@@ -160,9 +163,10 @@ void ProcessRun::become(char* const* arguments, char* const* environment, int in
   ::dup2(err_.write.get(), STDERR_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   restore_open_files();
+  restore_umask_and_core_files();
   const bool is_late = clock_.steady_now() >= control_.begin_before();
-  if (!is_late) ::execvpe(arguments[0], arguments, environment);
-  const int error = is_late ? kCameLate : errno;
+  if (is_user && !is_late) ::execvpe(arguments[0], arguments, environment);
+  const int error = is_late ? kCameLate : is_user ? errno : error_of_user;
   [[maybe_unused]] const ssize_t written = ::write(failure, &error, sizeof error);
   ::_exit(127);
 }
@@ -184,7 +188,8 @@ bool ProcessRun::start(const ProcessRequest& request) {
   // and concurrent forks wait for one another.
   pid_ = ::vfork();
   if (pid_ == 0) {
-    become(arguments.data(), environment.data(), input.get(), failure.write.get(), parent);
+    become(arguments.data(), environment.data(), request.run_as, input.get(), failure.write.get(),
+           parent);
   }
   const int error_of_fork = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -6,6 +6,7 @@
 #include "carillon/time.h"
 #include "shared/base/clock.h"
 #include "tasktracker/run/group_guard.h"
+#include "tasktracker/run/run_as.h"
 #include "tasktracker/run/run_control.h"
 
 // Runs a program in its own process group.
@@ -27,6 +28,7 @@ struct ProcessRequest {
   std::vector<std::string> arguments{};    // the program first, searched in PATH; at least one
   std::vector<std::string> environment{};  // NAME=value
   std::string input{};                     // content of its standard input
+  const RunAs* run_as = nullptr;           // the user of the program; null: this process's
 };
 
 struct ProcessLimits {

@@ -1,11 +1,9 @@
 #include "tasktracker/run/run_environment.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "shared/base/joined.h"
@@ -16,26 +14,21 @@ namespace carillon::tasktracker {
 namespace {
 
 // Whether a variable is about this process, or about a job that this process is a run of. Settings
-// may be secrets, and are not for a jobclient in the run; the addresses of job trackers are.
+// may be secrets, and a run gets no credentials; the addresses of job trackers are for a jobclient
+// in the run.
 bool is_private(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
-                                                "LISTEN_FDS",    "LISTEN_PID",    "LISTEN_FDNAMES",
-                                                "INVOCATION_ID"};
-  static constexpr std::string_view kShared[] = {"CARILLON_TRACKER", "CARILLON_KEYS"};
-  const auto is_one_of = [name](const auto& names) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
-  return is_one_of(kNames) || (name.starts_with("CARILLON_") && !is_one_of(kShared));
+  static constexpr std::string_view kNames[] = {
+      "NOTIFY_SOCKET", "WATCHDOG_USEC",  "WATCHDOG_PID",  "LISTEN_FDS",
+      "LISTEN_PID",    "LISTEN_FDNAMES", "INVOCATION_ID", "CREDENTIALS_DIRECTORY"};
+  if (name.starts_with("CARILLON_")) return name != "CARILLON_TRACKER";
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 }  // namespace
 
-Environment with_access(const Environment& own, const std::vector<std::string>& trackers,
-                        const std::string& keys) {
+Environment with_trackers(const Environment& own, const std::vector<std::string>& trackers) {
   std::map<std::string, std::string> variables = own.all();
   if (!trackers.empty()) variables["CARILLON_TRACKER"] = joined(trackers, ",");
-  std::error_code none;  // A run has its own working directory.
-  if (!keys.empty()) variables["CARILLON_KEYS"] = std::filesystem::absolute(keys, none).string();
   return Environment{std::move(variables)};
 }
 

@@ -8,13 +8,11 @@
 
 namespace carillon::tasktracker {
 
-// Variables for a jobclient in a run: the job trackers and the key folder of this worker. Empty
-// arguments: those in `own`.
-Environment with_access(const Environment& own, const std::vector<std::string>& trackers,
-                        const std::string& keys);
+// Variables for a jobclient in a run: the job trackers of this worker; none: those in `own`.
+Environment with_trackers(const Environment& own, const std::vector<std::string>& trackers);
 
 // The environment of a command, shell line or script, as "NAME=value": the worker's own variables
-// without those about the worker, plus those about the job.
+// without those about the worker, which may be secrets, plus those about the job.
 //
 // A value is cut at its first zero byte, which an environment cannot contain. Thread: any.
 std::vector<std::string> run_environment(const Environment& own, const JobInfo& job);

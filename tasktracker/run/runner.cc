@@ -143,7 +143,7 @@ Runner::Runner(RunnerConfig config, const Handlers& handlers, const Environment&
       environment_(environment),
       http_(http),
       clock_(clock),
-      scripts_(config_.data.empty() ? environment.get("TMPDIR").value_or("/tmp") : config_.data) {}
+      scripts_(config_.data, environment, config_.run_as) {}
 
 Status Runner::start() {
   for (const RunKind kind : {RunKind::kCommand, RunKind::kShell, RunKind::kScript}) {
@@ -251,7 +251,8 @@ RunEnd Runner::run_command(const RunRequest& request, std::vector<std::string> c
   }
   const ProcessRequest process{.arguments = std::move(command),
                                .environment = run_environment(environment_, request.job),
-                               .input = request.job.payload};
+                               .input = request.job.payload,
+                               .run_as = config_.run_as ? &*config_.run_as : nullptr};
   const ProcessEnd end = run_process(process, config_.process, control, guard_, clock_);
   return to_end(process.arguments.front(), end, request.later_delay);
 }

@@ -13,6 +13,7 @@
 #include "tasktracker/run/group_guard.h"
 #include "tasktracker/run/http_run.h"
 #include "tasktracker/run/process.h"
+#include "tasktracker/run/run_as.h"
 #include "tasktracker/run/run_control.h"
 #include "tasktracker/run/run_request.h"
 #include "tasktracker/run/script.h"
@@ -25,10 +26,11 @@ using Handlers = std::map<std::string, JobRunner, std::less<>>;
 Result<RunKind> parse_run_kind(std::string_view word);
 
 struct RunnerConfig {
-  std::string node{};         // CARILLON_NODE
-  std::string group{};        // CARILLON_GROUP
-  std::set<RunKind> allow{};  // accepted kinds of jobs
-  std::string data{};         // folder for running scripts; empty: TMPDIR
+  std::string node{};             // CARILLON_NODE
+  std::string group{};            // CARILLON_GROUP
+  std::set<RunKind> allow{};      // accepted kinds of jobs
+  std::string data{};             // folder for running scripts, see ScriptFolder
+  std::optional<RunAs> run_as{};  // user of commands, shell lines and scripts; none: this one
   ProcessLimits process{};
 };
 

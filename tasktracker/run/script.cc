@@ -115,6 +115,11 @@ ScriptFile::~ScriptFile() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
+ScriptFolder::ScriptFolder(const std::string& data, const Environment& environment,
+                           const std::optional<RunAs>& run_as)
+    : parent_(data.empty() || run_as ? environment.get("TMPDIR").value_or("/tmp") : data),
+      reader_(run_as ? std::optional{run_as->uid} : std::nullopt) {}
+
 ScriptFolder::~ScriptFolder() {
   if (!path_.empty()) ::rmdir(path_.c_str());
 }
@@ -127,6 +132,9 @@ Status ScriptFolder::make() {
     return error_of_system("cannot create a folder for scripts in " + parent_);
   }
   path_ = std::move(path);
+  if (reader_ && ::chown(path_.c_str(), *reader_, static_cast<gid_t>(-1)) != 0) {
+    return error_of_system("cannot give the folder " + path_ + " to the user of --run-as");
+  }
   return {};
 }
 
@@ -141,6 +149,11 @@ Result<ScriptFile> ScriptFolder::write(std::string_view source, const std::strin
   const int fd = ::mkostemps(path.data(), static_cast<int>(extension.size()), O_CLOEXEC);
   if (fd < 0) return error_of_system("cannot write the script to " + path);
   ScriptFile file{path};
+  if (reader_ && ::fchown(fd, *reader_, static_cast<gid_t>(-1)) != 0) {
+    const Error error = error_of_system("cannot give the script to the user of --run-as");
+    ::close(fd);
+    return error;
+  }
   while (!source.empty()) {
     const ssize_t written = ::write(fd, source.data(), source.size());
     if (written < 0 && errno == EINTR) continue;

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "carillon/result.h"
 #include "shared/base/environment.h"
 #include "shared/base/mutex.h"
+#include "tasktracker/run/run_as.h"
 
 namespace carillon::tasktracker {
 
@@ -45,7 +49,9 @@ class ScriptFile {
 // the end. A killed worker leaves it. Thread: any.
 class ScriptFolder {
  public:
-  explicit ScriptFolder(std::string parent) : parent_(std::move(parent)) {}
+  // In `data`. Where that is empty, or is closed to the user that reads the scripts: in TMPDIR.
+  explicit ScriptFolder(const std::string& data, const Environment& environment = {},
+                        const std::optional<RunAs>& run_as = {});
   ~ScriptFolder();
   ScriptFolder(const ScriptFolder&) = delete;
   ScriptFolder& operator=(const ScriptFolder&) = delete;
@@ -56,7 +62,8 @@ class ScriptFolder {
   Status make();
 
   const std::string parent_;
-  Mutex mutex_;  // the first two scripts may start concurrently
+  const std::optional<uid_t> reader_;  // owns the folder and the scripts; none: this user
+  Mutex mutex_;                        // the first two scripts may start concurrently
   std::string path_ CARILLON_GUARDED_BY(mutex_){};
 };
 

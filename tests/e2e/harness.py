@@ -219,9 +219,11 @@ class Mariadb:
 
     USER, PASSWORD = "carillon", "p@ss:w/rd"
 
-    def __init__(self, folder):
+    def __init__(self, folder, flags=()):
+        """`flags`: more of mariadbd."""
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.flags = flags
         self.port = 0
         self.server = None
         self._databases = 0
@@ -264,7 +266,7 @@ class Mariadb:
                 f"--pid-file={folder}/pid", f"--init-file={folder}/init.sql",
                 "--skip-name-resolve", "--character-set-server=utf8mb4",
                 # A killed server loses nothing by it, only a power failure.
-                "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M"]
+                "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M", *self.flags]
         if os.geteuid() == 0:
             argv.append("--user=root")
         argv[0] = shutil.which("mariadbd", path=self._env["PATH"])

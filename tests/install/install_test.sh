@@ -49,6 +49,23 @@ if grep -rIl -- "$source_folder" "$prefix/lib" "$prefix/include" 2>/dev/null; th
   fail "the files above name the source folder"
 fi
 
+# What CARILLON_HARDENING promises; what is not there is named.
+for program in jobtracker tasktracker jobclient; do
+  elf=$(readelf --wide --file-header --program-headers --dynamic --dyn-syms "$prefix/bin/$program")
+  for wanted in 'Type: +DYN .Position-Independent' 'GNU_RELRO' 'FLAGS_1.*NOW.*PIE' '__stack_chk_fail' \
+    '__(memcpy|snprintf|read|vsnprintf)_chk'; do
+    grep -Eq -- "$wanted" <<<"$elf" || fail "$program is not hardened: readelf shows no '$wanted'"
+  done
+  grep -Eq 'GNU_STACK.* RW +' <<<"$elf" || fail "$program has an executable stack"
+done
+
+# How much of the system the services reach, from 0 to 10: `systemd-analyze security`.
+for unit in jobtracker tasktracker; do
+  exposure=$(systemd-analyze security --offline=true --no-pager "$source_folder/packaging/systemd/$unit.service" |
+    sed -n 's/.*Overall exposure level for .*: \([0-9.]*\) .*/\1/p')
+  [[ $exposure =~ ^[0-2]\.[0-9]$ ]] || fail "$unit.service has the exposure level '$exposure', at least 3.0"
+done
+
 build "$source_folder/tests/install/consumer" consumer
 
 "$prefix/bin/jobtracker" --listen tcp://127.0.0.1:0 --http off --data "$folder/data" \

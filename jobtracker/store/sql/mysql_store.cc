@@ -32,9 +32,9 @@ constexpr Duration kTurnMax = std::chrono::seconds{5};
 
 // A slow heartbeat is useless.
 const sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
-                                   .read_timeout = std::chrono::seconds{3},
-                                   .write_timeout = std::chrono::seconds{3},
-                                   .lock_wait = std::chrono::seconds{1}};
+                               .read_timeout = std::chrono::seconds{3},
+                               .write_timeout = std::chrono::seconds{3},
+                               .lock_wait = std::chrono::seconds{1}};
 
 // Building an index of a large store takes minutes.
 const sql::MysqlOptions kPatient{.read_timeout = std::chrono::hours{24}};

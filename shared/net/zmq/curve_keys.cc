@@ -35,12 +35,37 @@ Result<std::string> read_key(const fs::path& path) {
   return text;
 }
 
+Error denied(const fs::path& path, const std::string& why, const std::string& command) {
+  return {ErrorCode::kDenied,
+          path.string() + " " + why + " (run " + command + " '" + path.string() + "')"};
+}
+
+// This process's user or root.
+Status check_owner(const fs::path& path, uid_t owner) {
+  if (owner == ::geteuid() || owner == 0) return {};
+  return denied(path, "belongs to user " + std::to_string(owner),
+                "chown " + std::to_string(::geteuid()));
+}
+
+// Who may write into the folder may replace keys. A missing folder is reported by the read.
+Status check_folder(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  if (!S_ISDIR(status.st_mode)) {
+    return Error{ErrorCode::kDenied, path.string() + " is not a folder (give the folder of keys)"};
+  }
+  CARILLON_TRY(check_owner(path, status.st_uid));
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return denied(path, "is writable by other users", "chmod go-w");
+}
+
 Result<std::string> read_secret(const fs::path& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 077U) != 0) {
-    return Error{ErrorCode::kDenied,
-                 path.string() + " is readable or writable by other users (run chmod go= '" +
-                     path.string() + "')"};
+  if (::stat(path.c_str(), &status) == 0) {
+    CARILLON_TRY(check_owner(path, status.st_uid));
+    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      return denied(path, "is readable or writable by other users", "chmod go=");
+    }
   }
   return read_key(path);
 }
@@ -123,6 +148,8 @@ Status make_keys(const std::string& folder) {
 }
 
 Result<ServerKeys> read_server_keys(const std::string& folder) {
+  CARILLON_TRY(check_folder(folder));
+  CARILLON_TRY(check_folder(fs::path{folder} / "clients"));
   ServerKeys keys;
   keys.secret = CARILLON_TRY(read_secret(fs::path{folder} / "server.key"));
   return keys;
@@ -130,6 +157,7 @@ Result<ServerKeys> read_server_keys(const std::string& folder) {
 
 Result<ClientKeys> read_client_keys(const std::string& folder) {
   const fs::path root{folder};
+  CARILLON_TRY(check_folder(root));
   ClientKeys keys;
   keys.secret = CARILLON_TRY(read_secret(root / "client.key"));
   keys.own = CARILLON_TRY(read_key(root / "client.pub"));

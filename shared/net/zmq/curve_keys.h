@@ -12,7 +12,8 @@
 //   client.key, client.pub    a client's or worker's
 //   clients/NAME.pub          the clients that the job tracker accepts, read at each handshake
 //
-// Secret keys must be readable only by their user.
+// The folder must belong to this user or root, and no other user may write into it. Secret keys
+// must be readable only by their user.
 //
 // Thread: any.
 namespace carillon::net {

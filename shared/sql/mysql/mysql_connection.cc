@@ -191,6 +191,11 @@ Result<std::unique_ptr<MysqlConnection>> MysqlConnection::connect(const MysqlUrl
     map["OPT_READ_TIMEOUT"] = static_cast<int>(options.read_timeout.count());
     map["OPT_WRITE_TIMEOUT"] = static_cast<int>(options.write_timeout.count());
     map["CLIENT_FOUND_ROWS"] = true;
+    if (!url.ssl_ca.empty()) {
+      map["sslCA"] = ::sql::SQLString{url.ssl_ca};
+      map["sslVerify"] = true;
+      map["sslEnforce"] = true;
+    }
     made->connection_.reset(driver().connect(map));
     made->plain_.reset(made->connection_->createStatement());
     return {};

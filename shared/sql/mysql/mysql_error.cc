@@ -15,7 +15,7 @@ MysqlFailure connection_failure(int number) {
     case 2005:
       return lost("the host does not exist, check the name");
     case 2026:
-      return lost("TLS failed");
+      return lost("check ssl-ca, and that the server's certificate names this host");
     case 1040:  // too many connections
     case 1203:
     case 1226:

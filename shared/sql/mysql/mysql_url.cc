@@ -80,6 +80,38 @@ Result<std::vector<MysqlHost>> parse_hosts(std::string_view text) {
   }
 }
 
+// "ssl-ca=FILE&ssl-mode=verify_identity", in any order.
+Status parse_parameters(std::string_view text, MysqlUrl& url) {
+  bool verifies = false;
+  while (true) {
+    const auto end = text.find('&');
+    const auto parameter = text.substr(0, end);
+    const auto sign = parameter.find('=');
+    const std::string name{parameter.substr(0, sign)};
+    const auto given =
+        sign == std::string_view::npos ? std::string_view{} : parameter.substr(sign + 1);
+    const auto value = CARILLON_TRY(percent_decoded(given, "parameter"));
+    if (name != "ssl-ca" && name != "ssl-mode") {
+      return wrong("unknown parameter \"" + name + "\" (there are ssl-ca and ssl-mode)");
+    }
+    if (name == "ssl-ca" ? !url.ssl_ca.empty() : verifies) {
+      return wrong(name + " is given twice");
+    }
+    if (name == "ssl-ca") {
+      if (value.empty()) return wrong("ssl-ca names no file");
+      url.ssl_ca = value;
+    } else {
+      // Any weaker mode would let an attacker in between read everything.
+      if (value != "verify_identity") return wrong("ssl-mode must be verify_identity");
+      verifies = true;
+    }
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  if (verifies && !url.ssl_ca.empty()) return {};
+  return wrong("ssl-ca=FILE and ssl-mode=verify_identity need each other");
+}
+
 }  // namespace
 
 std::string MysqlHost::text() const {
@@ -103,6 +135,15 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text) {
   if (!text.starts_with(kScheme)) return wrong("it does not start with mysql://");
   text.remove_prefix(kScheme.size());
 
+  std::string_view parameters;
+  const auto question = text.rfind('?');
+  const bool has_parameters =
+      question != std::string_view::npos && text.find('@', question) == std::string_view::npos;
+  if (has_parameters) {
+    parameters = text.substr(question + 1);
+    text = text.substr(0, question);
+  }
+
   // The last "@" before the path: a password without percent-encoding may contain another.
   const auto at = text.substr(0, text.rfind('/')).rfind('@');
   if (at == std::string_view::npos) return wrong("the user is missing");
@@ -122,11 +163,11 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text) {
   if (slash != std::string_view::npos) text.remove_prefix(slash + 1);
   if (slash == std::string_view::npos || text.empty()) return wrong("the database is missing");
   if (text.find_first_of("/?#") != std::string_view::npos) {
-    return wrong(
-        "the database \"" + std::string{text} +
-        "\" contains one of / ? # (options are not supported; write such a character as %2F)");
+    return wrong("the database \"" + std::string{text} +
+                 "\" contains one of / ? # (write such a character as %2F)");
   }
   url.database = CARILLON_TRY(percent_decoded(text, "database"));
+  if (has_parameters) CARILLON_TRY(parse_parameters(parameters, url));
   return url;
 }
 

@@ -26,6 +26,9 @@ struct MysqlUrl {
   std::string password{};
   std::vector<MysqlHost> hosts{};  // at least one; all have the same data, the first is preferred
   std::string database{};
+  // PEM file with the authorities that sign the server's certificate. The connection is then
+  // encrypted, and the certificate must name the host. Empty: not encrypted.
+  std::string ssl_ca{};
 
   bool has_several() const { return hosts.size() > 1; }
   // The same URL with only this host.
@@ -38,8 +41,9 @@ struct MysqlUrl {
 
 // Parses "mysql://user:password@host:port/database", or "host:port,host:port" for several hosts.
 // Port (3306) and password (empty) are optional. User, password and database use percent-encoding
-// ("%40" for "@"); an IPv6 address is in brackets. Error: kInvalidArgument names the wrong part,
-// never the password.
+// ("%40" for "@"); an IPv6 address is in brackets. "?ssl-ca=FILE&ssl-mode=verify_identity" asks for
+// TLS; "@", "&" and "?" in FILE are written as %40, %26 and %3F. Error: kInvalidArgument names the
+// wrong part, never the password.
 Result<MysqlUrl> parse_mysql_url(std::string_view text);
 
 }  // namespace carillon::sql

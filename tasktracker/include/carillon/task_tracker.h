@@ -61,6 +61,10 @@ struct TaskTrackerOptions {
   // $XDG_STATE_HOME/carillon/tasktracker, by default under ~/.local/state.
   std::string data{};
 
+  // User that commands, shell lines and scripts run as; handlers run as this process's user. Needs
+  // root, or CAP_SETUID, CAP_SETGID and CAP_KILL. Empty: this process's user.
+  std::string run_as{};
+
   // Access. Not needed on the same machine as the same user.
   std::string token_file{};  // file with the job tracker's token, readable for this user
   std::string keys{};        // folder with CURVE keys

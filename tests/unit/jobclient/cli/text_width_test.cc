@@ -42,6 +42,12 @@ TEST(TextWidth, RemovesTerminalControlCharacters) {
   EXPECT_EQ(one_line("a\u202Etxt.b\u2066c"), "a?txt.b?c") << "not from right to left";
 }
 
+TEST(TextWidth, MakesControlCharactersOfLinesVisible) {
+  EXPECT_EQ(for_terminal("a\n\tZürich 备份\n"), "a\n\tZürich 备份\n");
+  EXPECT_EQ(for_terminal("\x1b]0;title\x07\r\x7f"), "\\x1b]0;title\\x07\\x0d\\x7f");
+  EXPECT_EQ(for_terminal("\u009b1m\xff\u202e"), "\\x9b1m\\xff\\u202e");
+}
+
 TEST(TextWidth, ListsTheFirstOfManyNames) {
   EXPECT_EQ(those_there_are({}), ", and no others");
   EXPECT_EQ(those_there_are({"a", "b\n"}), " (it has 'a', 'b ')");

@@ -469,6 +469,24 @@ TEST(Logs, PrintsTheOutputOfATasksLastRun) {
   EXPECT_EQ(cli.tracker.asked<wire::Query>().back().job_id, JobId{7});
 }
 
+TEST(Logs, KeepsEscapeSequencesFromATerminal) {
+  const auto escape = [](const wire::Message& request) -> wire::Message {
+    const auto& query = std::get<wire::Query>(request);
+    if (query.what != "output" || !query.after.empty()) return logs_of_seven(request);
+    return wire::Rows{
+        .rows = {{{"stream", std::string{"stdout"}}, {"text", std::string{"\x1b]0;a\x07\xe5\xa4"}}},
+                 {{"stream", std::string{"stdout"}}, {"text", std::string{"\x87\n"}}}},
+        .next = "2"};
+  };
+  Cli piped(escape);
+  EXPECT_EQ(piped.run({"logs", "--job", "7"}), kDone);
+  EXPECT_EQ(piped.out.str(), "\x1b]0;a\x07备\n");
+  Cli cli(escape);
+  cli.terminal.out_is_terminal = true;
+  EXPECT_EQ(cli.run({"logs", "--job", "7"}), kDone);
+  EXPECT_EQ(cli.out.str(), "\\x1b]0;a\\x07备\n") << "a cut character is whole";
+}
+
 TEST(Logs, PrintsTheLastLinesOnly) {
   Cli cli(logs_of_seven);
   EXPECT_EQ(cli.run({"logs", "t", "--tail", "1"}), kDone);

@@ -61,6 +61,15 @@ TEST(MysqlUrl, MasksThePassword) {
   EXPECT_EQ(url.masked(), "mysql://ann:***@db:3306/carillon");
 }
 
+TEST(MysqlUrl, ReadsTheAuthoritiesForTls) {
+  const auto url =
+      parse_mysql_url("mysql://ann:p?w@db/a?ssl-mode=verify_identity&ssl-ca=/a/%26.pem");
+  ASSERT_TRUE(url.ok()) << url.error().message;
+  EXPECT_EQ(url.value().ssl_ca, "/a/&.pem");
+  EXPECT_EQ(url.value().password, "p?w");
+  EXPECT_EQ(url.value().database, "a");
+}
+
 struct Refusal {
   const char* url;
   const char* reason;
@@ -97,7 +106,15 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{"mysql://ann:secret%4@db/carillon", "in the password"},
                       Refusal{"mysql://ann%zz:secret@db/carillon", "in the user"},
                       Refusal{"mysql://ann:secret@db/a/b", "the database \"a/b\""},
-                      Refusal{"mysql://ann:secret@db/a?tls=1", "options are not supported"}));
+                      Refusal{"mysql://ann:secret@db/a?tls=1", "unknown parameter \"tls\""},
+                      Refusal{"mysql://ann:secret@db/a?ssl-ca=/ca", "need each other"},
+                      Refusal{"mysql://ann:secret@db/a?ssl-mode=verify_identity",
+                              "need each other"},
+                      Refusal{"mysql://ann:secret@db/a?ssl-ca=/ca&ssl-mode=required",
+                              "ssl-mode must be verify_identity"},
+                      Refusal{"mysql://ann:secret@db/a?ssl-ca=/a&ssl-ca=/b", "given twice"},
+                      Refusal{"mysql://ann:secret@db/a/b?ssl-ca=/ca&ssl-mode=verify_identity",
+                              "the database \"a/b\""}));
 
 }  // namespace
 }  // namespace carillon::sql
