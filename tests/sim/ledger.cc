@@ -92,7 +92,8 @@ bool Ledger::shows(wire::Verb verb, const std::string& group, const std::string&
 void Ledger::check_requests(const Commit& commit) {
   for (std::size_t i = 0; i < commit.batch.requests.size(); ++i) {
     if (commit.done.requests[i].answered_before) continue;
-    const auto& [client, sequence, answer, first, count] = commit.batch.requests[i];
+    const std::int64_t client = commit.batch.requests[i].client;
+    const std::int64_t sequence = commit.batch.requests[i].sequence;
     if (!requests_[client].insert(sequence).second) {
       broken_("request " + std::to_string(client) + "/" + std::to_string(sequence) +
               " was done a second time");
