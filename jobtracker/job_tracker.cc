@@ -342,7 +342,7 @@ bool JobTracker::send(const Worker& worker, const wire::Message& message) {
 }
 
 bool JobTracker::deliver(const Asker& asker, wire::Message message) {
-  if (Management::is_asker(asker)) {
+  if (asker.origin == Asker::Origin::kManagement) {
     management_.hear(asker, std::move(message));
     return true;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -10,8 +11,16 @@ namespace carillon::jobtracker {
 
 // The receiver of an answer.
 struct Asker {
+  enum class Origin {
+    kClient,      // a peer of the transport
+    kManagement,  // Management of this job tracker, which has no peer
+  };
+
   std::string peer{};
   std::uint64_t correlation = 0;
+  Origin origin = Origin::kClient;
+
+  auto operator<=>(const Asker&) const = default;
 };
 
 // Sends answers to job clients. An answer to a disconnected client is dropped. Thread: the loop.
