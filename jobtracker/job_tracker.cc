@@ -529,6 +529,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"alarms_dropped_total", alarms_.dropped()},
           {"alarms_waiting", alarms_.waiting()},
           {"bad_frames_total", bad_frames_},
+          {"foreign_frames_total", foreign_frames_},
           {"requests_slowed_down_total", batcher_.slowed_down()},
           {"commits_total", batcher_.commits()},
           {"operations_committed_total", batcher_.committed_operations()},
