@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "jobtracker/caller.h"
 #include "jobtracker/job_tracker.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"

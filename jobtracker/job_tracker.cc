@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "jobtracker/caller.h"
 #include "jobtracker/store/names.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
@@ -344,7 +345,7 @@ bool JobTracker::send(const Worker& worker, const wire::Message& message) {
 }
 
 bool JobTracker::deliver(const Asker& asker, wire::Message message) {
-  if (Management::is_asker(asker)) {
+  if (asker.origin == Asker::Origin::kManagement) {
     management_.hear(asker, std::move(message));
     return true;
   }
@@ -536,6 +537,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"alarms_dropped_total", alarms_.dropped()},
           {"alarms_waiting", alarms_.waiting()},
           {"bad_frames_total", bad_frames_},
+          {"foreign_frames_total", foreign_frames_},
           {"requests_slowed_down_total", batcher_.slowed_down()},
           {"commits_total", batcher_.commits()},
           {"operations_committed_total", batcher_.committed_operations()},

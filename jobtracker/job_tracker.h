@@ -235,6 +235,9 @@ class JobTracker final : public net::ServerReceiver,
   void answer_leaving();
   void leave_others(const Worker& worker, wire::Report& report) const;
   Worker* worker_of(const Asker& asker, SessionId session);
+  bool is_foreign(const Asker& asker, const Worker& worker);
+  void count_foreign(const std::string& node);
+  bool is_of_other(const wire::AttemptId& id, SessionId session);
   void put_node(const Worker& worker, bool alive);
   void put_node(NodeRow row);
   void mark_gone();
@@ -264,6 +267,7 @@ class JobTracker final : public net::ServerReceiver,
   std::optional<Error> split_error_{};
   bool is_asking_clock_ = false;
   std::int64_t bad_frames_ = 0;
+  std::int64_t foreign_frames_ = 0;       // about sessions and runs of others
   std::set<SessionId> output_under_way_;  // output of these is being stored
   std::map<SessionId, Asker> leaving_;    // jobs of these are being requeued
 

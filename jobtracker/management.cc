@@ -11,8 +11,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-// No connection has this name: ZeroMQ's own names that start with 0 have five bytes.
-const std::string kPeer{"\0management", 11};
 // Most unanswered requests of one client.
 constexpr std::size_t kAskedMax = wire::kRequestWindow;
 
@@ -34,8 +32,6 @@ std::optional<DefinitionState> state_after(ManageJob::Verb verb) {
 Management::Management(Catalog& catalog, const Ownership& ownership, std::int64_t client,
                        std::function<void(const Asker&, wire::Message)> route)
     : catalog_(catalog), ownership_(ownership), client_(client), route_(std::move(route)) {}
-
-bool Management::is_asker(const Asker& asker) { return asker.peer == kPeer; }
 
 void Management::take(const ManageJob& call, OnManaged done) {
   using Verb = ManageJob::Verb;
@@ -163,8 +159,8 @@ void Management::act(wire::Act message, std::string text, OnManaged done) {
 void Management::ask(wire::Message message, OnAnswer on_answer) {
   const std::uint64_t number = ++last_;
   asked_.emplace(number, std::move(on_answer));
-  route_({.peer = kPeer,
-          .correlation = number,
+  route_({.correlation = number,
+          .origin = Asker::Origin::kManagement,
           .caller = {.name = "xxl-job", .kind = "token", .address = {}}},
          std::move(message));
 }

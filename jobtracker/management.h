@@ -28,8 +28,7 @@ class Management {
 
   void take(const ManageJob& call, OnManaged done);
 
-  // Whether this asker is Management itself.
-  static bool is_asker(const Asker& asker);
+  // An answer to one of its requests.
   void hear(const Asker& asker, wire::Message answer);
   Sizes sizes() const { return {{"asked", asked_.size()}}; }
 

@@ -1,4 +1,6 @@
 // Messages of task trackers to a job tracker.
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 #include "jobtracker/job_tracker.h"
@@ -86,7 +88,23 @@ Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
     answer(asker, unknown_session(session));
     return nullptr;
   }
-  return worker;
+  return is_foreign(asker, *worker) ? nullptr : worker;
+}
+
+// Only the connection that registered a session speaks for it. The answer is that to an unknown
+// session: a task tracker on a new connection registers, and others learn nothing.
+bool JobTracker::is_foreign(const Asker& asker, const Worker& worker) {
+  if (asker.peer == worker.peer) return false;
+  count_foreign(worker.name);
+  answer(asker, unknown_session(worker.session));
+  return true;
+}
+
+void JobTracker::count_foreign(const std::string& node) {
+  // Logs only some: a client that keeps trying must not fill the log.
+  if (!std::has_single_bit(static_cast<std::uint64_t>(++foreign_frames_))) return;
+  log_.warn("refused a message about the runs of another task tracker", "node", node,
+            "refused_so_far", foreign_frames_);
 }
 
 void JobTracker::on_register(const Asker& asker, wire::Register message) {
@@ -233,7 +251,6 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   worker->heard_at = clock_.steady_now();
   const bool is_first = !worker->has_asked();
   const bool is_newest = worker->take_pull(message);
-  if (is_newest) worker->peer = asker.peer;  // It came over the current connection.
   if (is_first) dispatcher_.send_held(worker->session);
   worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease, message.answered);
   // Its request counts, but it gets no lease.
@@ -247,6 +264,12 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   for (const GroupId part : worker->parts) dispatcher_.touch(part);
 }
 
+// Whether another session than this one executes the attempt.
+bool JobTracker::is_of_other(const wire::AttemptId& id, SessionId session) {
+  const Executing* run = executing_.find(id.job_id);
+  return run != nullptr && run->row.job.attempt == id.attempt && run->row.session != session;
+}
+
 void JobTracker::on_output(const Asker& asker, wire::Output message) {
   const Worker* worker = worker_of(asker, message.session);
   if (worker == nullptr) return;
@@ -257,6 +280,13 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
     return answer(asker, wire::ErrorReply{wrong(
                              "Output.chunks[" + std::to_string(i) + "].sequence is " +
                              std::to_string(message.chunks[i].sequence) + ", must be 1 or more")});
+  }
+  const SessionId ran_in = message.origin ? message.origin : message.session;
+  for (std::size_t i = 0; i < message.chunks.size(); ++i) {
+    if (!is_of_other(message.chunks[i].id, ran_in)) continue;
+    count_foreign(worker->name);
+    return answer(asker, wire::ErrorReply{wrong("Output.chunks[" + std::to_string(i) +
+                                                "].id is a run of another task tracker")});
   }
   // One at a time: a resend of output that is being stored would be stored twice.
   if (!output_under_way_.insert(message.session).second) return;
@@ -301,6 +331,7 @@ void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
   const Status checked = check(message.session, "Bye.session");
   if (!checked.ok()) return answer(asker, wire::ErrorReply{checked.error()});
   if (const Worker* worker = workers_.find(message.session)) {
+    if (is_foreign(asker, *worker)) return;
     log_.info("a task tracker left", "node", worker->name);
     put_node(*worker, false);
   } else if (const Group* group = catalog_.group(message.group);

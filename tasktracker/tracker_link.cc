@@ -362,7 +362,7 @@ bool TrackerLink::is_left_to_disk(SteadyTime now, Duration patience) {
 
 void TrackerLink::report_left(SteadyTime now) {
   for (ReportOutbox::Left& left : outbox_.take_left()) {
-    if (left.chunk) output_.add_kept(std::move(*left.chunk), left.id);
+    if (left.chunk) output_.add_kept(std::move(*left.chunk), left.session, left.id);
     if (left.result) reporter_.add(std::move(*left.result), now, left.session, left.id);
   }
 }

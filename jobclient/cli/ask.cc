@@ -370,8 +370,7 @@ int run_nodes(Context& context) {
               {"threads", ColumnKind::kNumber},
               {"free", ColumnKind::kNumber},
               {"last_seen", ColumnKind::kTime},
-              {"labels", ColumnKind::kText, true},
-              {"session", ColumnKind::kNumber, true}},
+              {"labels", ColumnKind::kText, true}},
              "no node is known");
 }
 

@@ -1,5 +1,6 @@
 #include "jobtracker/audit/auditor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "jobtracker/store/names.h"
@@ -10,6 +11,7 @@
 namespace carillon::jobtracker {
 namespace {
 
+constexpr std::size_t kNamed = 10;      // task ids in the row of a submission
 constexpr std::size_t kTextMax = 2048;  // of one text in a row's JSON
 
 std::string clipped(std::string text, std::size_t bytes_max) {
@@ -62,6 +64,25 @@ std::string audited_spec(JobSpec spec) {
   for (auto& argument : spec.run.command) shorten(argument);
   for (auto& [name, value] : spec.params) shorten(value);
   return wire::spec_to_json(spec);
+}
+
+AuditedChange audited_jobs(const std::vector<JobSpec>& jobs) {
+  AuditedChange change{.action = "submit"};
+  if (jobs.empty()) return change;
+  change.group = jobs.front().group;
+  if (jobs.size() == 1) {
+    change.task_id = jobs.front().task_id;
+    change.after = audited_spec(jobs.front());
+    return change;
+  }
+  std::string tasks;
+  for (std::size_t i = 0; i < std::min(kNamed, jobs.size()); ++i)
+    tasks += (i == 0 ? "" : " ") + jobs[i].task_id;
+  const auto is_elsewhere = [&](const JobSpec& job) { return job.group != change.group; };
+  if (std::any_of(jobs.begin(), jobs.end(), is_elsewhere)) change.group.clear();
+  change.after = wire::row_to_json(
+      {{"jobs", static_cast<std::int64_t>(jobs.size())}, {"first_task_ids", std::move(tasks)}});
+  return change;
 }
 
 AuditRow Auditor::row(const Asker& asker, AuditedChange change) {

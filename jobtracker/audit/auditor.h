@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "carillon/job_spec.h"
 #include "carillon/result.h"
@@ -54,6 +55,9 @@ class Auditor {
 
 // The name of an action.
 const char* action_of(wire::Verb verb);
+
+// A submission. One row a message: one with a single job names the job and has its fields.
+AuditedChange audited_jobs(const std::vector<JobSpec>& jobs);
 
 // A job as JSON for an audit row: with passwords masked, and long texts replaced by their length.
 std::string audited_spec(JobSpec spec);

@@ -10,7 +10,6 @@
 #include "shared/base/utf8.h"
 #include "shared/job/run_words.h"
 #include "shared/wire/codec.h"
-#include "shared/wire/spec_json.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -377,37 +376,16 @@ void SubmitIntake::end_replaced(Pending& pending) {
   }
 }
 
-// One row a message. A message with one job names it, with its fields before and after.
-AuditedChange SubmitIntake::audited(const Pending& pending) const {
-  AuditedChange change{.action = "submit"};
-  if (pending.jobs.empty()) return change;
-  change.group = pending.jobs.front().group;
-  if (pending.jobs.size() == 1) {
-    const JobSpec& spec = pending.jobs.front();
-    change.task_id = spec.task_id;
-    change.after = audited_spec(spec);
-    if (!pending.may_replace(0)) return change;
-    change.action = "replace";
-    if (const auto* before = catalog_.definition(part_of(spec.group, spec.task_id), spec.task_id))
-      change.before = audited_spec(before->spec);
-    return change;
-  }
-  constexpr std::size_t kNamed = 10;
-  std::string tasks;
-  for (std::size_t i = 0; i < std::min(kNamed, pending.jobs.size()); ++i)
-    tasks += (i == 0 ? "" : " ") + pending.jobs[i].task_id;
-  for (const JobSpec& spec : pending.jobs) {
-    if (spec.group != change.group) change.group.clear();
-  }
-  change.after = wire::row_to_json({{"jobs", static_cast<std::int64_t>(pending.jobs.size())},
-                                    {"first_task_ids", std::move(tasks)}});
-  return change;
-}
-
 void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   if (waits_for_replaced(pending)) return;
   batcher_.release(pending->bytes);
-  AuditedChange change = audited(*pending);
+  AuditedChange change = audited_jobs(pending->jobs);
+  if (pending->jobs.size() == 1 && pending->may_replace(0)) {
+    const JobSpec& spec = pending->jobs.front();
+    change.action = "replace";
+    if (const auto* before = catalog_.definition(part_of(spec.group, spec.task_id), spec.task_id))
+      change.before = audited_spec(before->spec);
+  }
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->is_rejected(i)) add_job(*pending, i);
   }

@@ -65,7 +65,6 @@ class SubmitIntake {
 
  private:
   struct Pending;
-  AuditedChange audited(const Pending& pending) const;
   Status check(const JobSpec& spec) const;
   void prepare(const std::shared_ptr<Pending>& pending);
   void make_groups(const std::shared_ptr<Pending>& pending);

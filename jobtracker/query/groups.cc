@@ -134,7 +134,6 @@ wire::Rows QueryDesk::node_rows(const GroupPage& page, const std::vector<NodeRow
          {"threads", std::int64_t{node.threads}},
          {"free", free},
          {"last_seen", format_time(seen)},
-         {"session", std::to_string(node.session.value)},
          {"labels", live != workers_.all().end() ? labels_text(live->second->labels) : ""}});
   }
   for (const GroupId id : executors_.groups()) {

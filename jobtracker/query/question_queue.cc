@@ -10,13 +10,13 @@ constexpr std::size_t kMany = 64;
 
 bool QuestionQueue::begin(const Asker& asker) {
   if (begun_.size() >= kMany) forget_gone();
-  return begun_.insert_or_assign(key_of(asker), now_()).second;
+  return begun_.insert_or_assign(asker, now_()).second;
 }
 
 void QuestionQueue::read(const Asker& asker, Read question, OnRead on_read) {
   if (waiting_.size() >= kWaitingMax)
     return on_read(Error{ErrorCode::kLimit, "too many queries are waiting, try again"});
-  waiting_.push_back({key_of(asker), std::move(question), std::move(on_read)});
+  waiting_.push_back({asker, std::move(question), std::move(on_read)});
   ask_next();
 }
 
@@ -41,7 +41,7 @@ void QuestionQueue::ask_next() {
 }
 
 bool QuestionQueue::deliver(const Asker& asker, wire::Message message) {
-  begun_.erase(key_of(asker));
+  begun_.erase(asker);
   return clients_.deliver(asker, std::move(message));
 }
 

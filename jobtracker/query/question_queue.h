@@ -44,21 +44,19 @@ class QuestionQueue final : public ClientLink {
   Sizes sizes() const { return {{"begun", begun_.size()}, {"waiting", waiting_.size()}}; }
 
  private:
-  using Key = std::pair<std::string, std::uint64_t>;  // peer, correlation
   struct Waiting {
-    Key asker{};
+    Asker asker{};
     Read question{};
     OnRead on_read{};
   };
 
-  static Key key_of(const Asker& asker) { return {asker.peer, asker.correlation}; }
   void forget_gone();
   void ask_next();
 
   Questions& questions_;
   ClientLink& clients_;
   const Now now_;
-  std::map<Key, SteadyTime> begun_;  // when the client last sent it
+  std::map<Asker, SteadyTime> begun_;  // when the client last sent it
   std::deque<Waiting> waiting_;
   std::size_t asked_ = 0;
 };

@@ -148,7 +148,6 @@ wire::Row QueryDesk::executor_row(const ExecutorRow& row) const {
           {"threads", std::monostate{}},
           {"free", std::monostate{}},
           {"last_seen", time_field(row.registered_at)},
-          {"session", std::string{}},
           {"labels", std::string(row.is_manual ? "by hand" : "")}};
 }
 

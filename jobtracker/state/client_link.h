@@ -1,11 +1,10 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "shared/net/transport.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
@@ -15,20 +14,24 @@ struct Caller {
   std::string name{};
   std::string kind{};     // local, key, token, executor, anyone
   std::string address{};  // of its machine; empty: unknown
+
+  auto operator<=>(const Caller&) const = default;
 };
 
 // The sender of a request, and the receiver of its answer.
 struct Asker {
+  enum class Origin {
+    kClient,      // a peer of the transport
+    kManagement,  // Management of this job tracker, which has no peer
+  };
+
   std::string peer{};
   std::uint64_t correlation = 0;
+  Origin origin = Origin::kClient;
   Caller caller{};
+
+  auto operator<=>(const Asker&) const = default;
 };
-
-inline constexpr std::string_view kAnyone = "anyone";
-
-Caller caller_of(const net::Sender& sender);
-// For a request that arrives again.
-net::Sender sender_of(const Asker& asker);
 
 // Sends answers to job clients. An answer to a disconnected client is dropped. Thread: the loop.
 class ClientLink {

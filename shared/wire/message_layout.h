@@ -226,7 +226,8 @@ template <>
 struct Layout<Output> {
   static constexpr std::string_view kName = "Output";
   static constexpr std::tuple kSlots{slot("session", &Output::session),
-                                     slot("chunks", &Output::chunks)};
+                                     slot("chunks", &Output::chunks),
+                                     slot("origin", &Output::origin)};
 };
 
 template <>

@@ -266,6 +266,7 @@ struct OutputChunk {
 struct Output {
   SessionId session{};
   std::vector<OutputChunk> chunks{};
+  SessionId origin{};  // the session that ran them, if another one; 0: this session
 };
 
 struct OutputTaken {

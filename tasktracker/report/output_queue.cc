@@ -16,27 +16,28 @@ void OutputQueue::add(std::vector<wire::OutputChunk>& chunks) {
           "\n[carillon: the rest of the output is lost, because the job tracker does not accept "
           "it]\n";
     }
-    put(std::move(chunk), of_attempt, {});
+    put({.chunk = std::move(chunk)}, of_attempt);
   }
   chunks.clear();
 }
 
-void OutputQueue::add_kept(wire::OutputChunk chunk, outbox::EntryId kept) {
+void OutputQueue::add_kept(wire::OutputChunk chunk, SessionId origin, outbox::EntryId kept) {
   OfAttempt& of_attempt = chunks_of_[chunk.id];
-  put(std::move(chunk), of_attempt, kept);
+  put({.chunk = std::move(chunk), .origin = origin, .kept = kept}, of_attempt);
 }
 
-void OutputQueue::put(wire::OutputChunk&& chunk, OfAttempt& of_attempt, outbox::EntryId kept) {
+void OutputQueue::put(Queued&& queued, OfAttempt& of_attempt) {
   ++of_attempt.chunks;
-  bytes_ += chunk.bytes.size();
-  queue_.push_back({.chunk = std::move(chunk), .kept = kept});
+  bytes_ += queued.chunk.bytes.size();
+  queue_.push_back(std::move(queued));
 }
 
 std::optional<wire::Output> OutputQueue::next_message(SessionId session, SteadyTime now) {
   if (queue_.empty() || now < not_before_) return std::nullopt;
-  wire::Output output{.session = session};
+  wire::Output output{.session = session, .origin = queue_.front().origin};
   std::size_t bytes = 0;
   for (const Queued& queued : queue_) {
+    if (queued.origin != output.origin) break;
     bytes += queued.chunk.bytes.size();
     if (!output.chunks.empty() && bytes > config_.message_bytes) break;
     output.chunks.push_back(queued.chunk);

@@ -37,7 +37,7 @@ class OutputQueue {
   // Moves the chunks to the queue.
   void add(std::vector<wire::OutputChunk>& chunks);
   // A chunk that an earlier session left on disk.
-  void add_kept(wire::OutputChunk chunk, outbox::EntryId kept);
+  void add_kept(wire::OutputChunk chunk, SessionId origin, outbox::EntryId kept);
 
   // The message to send now, if any.
   std::optional<wire::Output> next_message(SessionId session, SteadyTime now);
@@ -88,10 +88,11 @@ class OutputQueue {
   };
   struct Queued {
     wire::OutputChunk chunk{};
+    SessionId origin{};  // 0: this session
     outbox::EntryId kept{};
   };
 
-  void put(wire::OutputChunk&& chunk, OfAttempt& of_attempt, outbox::EntryId kept);
+  void put(Queued&& queued, OfAttempt& of_attempt);
 
   const OutputQueueConfig config_;
   std::deque<Queued> queue_{};

@@ -8,7 +8,8 @@ namespace carillon::testing {
 
 net::Peer FakeNetwork::connect(Client client) {
   if (receiver_ == nullptr) return {};
-  const net::Peer peer = "peer-" + std::to_string(++last_peer_);
+  const net::Peer peer =
+      client.identity.empty() ? "peer-" + std::to_string(++last_peer_) : client.identity;
   links_[peer].client = std::move(client);
   return peer;
 }

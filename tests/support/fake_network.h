@@ -22,6 +22,7 @@ class FakeNetwork final : public net::ServerTransport {
   struct Client {
     std::function<void(std::string_view)> on_frame{};
     std::function<void()> on_disconnected{};
+    net::Peer identity{};  // that it claims; empty: it is given one
   };
 
   explicit FakeNetwork(ManualTaskRunner& task_runner, const Clock& clock)

@@ -7,6 +7,7 @@
 #include "jobtracker/store/sql/sql_reads.h"
 #include "jobtracker/store/sql/sql_rows.h"
 #include "jobtracker/store/sql/waiting_groups.h"
+#include "shared/base/clock.h"
 
 // The reads for clients. Each statement is short, so that it does not block the reuse of a SQLite
 // database's log, and reads along a key.
@@ -188,9 +189,10 @@ Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, WallTime now, std::
 
 Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
   // A database opens thousands of tables in seconds.
-  const auto began = std::chrono::steady_clock::now();
+  const SystemClock clock;
+  const SteadyTime began = clock.steady_now();
   const auto is_late = [&] {
-    return ask.time_max > Duration{} && std::chrono::steady_clock::now() - began > ask.time_max;
+    return ask.time_max > Duration{} && clock.steady_now() - began > ask.time_max;
   };
   std::map<GroupId, std::int64_t> delayed;
   CARILLON_TRY(

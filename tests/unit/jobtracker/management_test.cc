@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/wire/codec.h"
 #include "tests/unit/jobtracker/push/push_bundle.h"
 
 // What executors want done with the jobs of their app.
@@ -156,6 +157,30 @@ TEST(Management, ReachesNoJobOfTaskTrackers) {
   EXPECT_EQ(manage(test, call), "");
   ASSERT_NE(test.bundle.definition("xxl-5"), nullptr);
   EXPECT_EQ(test.bundle.definition("xxl-5")->state, DefinitionState::kActive);
+}
+
+TEST(Management, ClientCannotAnswerForTheJobTrackerWhateverItsName) {
+  Pushed test;
+  test.executor(kOne);
+  test.bundle.connection().work_time = [] { return seconds{1}; };
+  std::optional<std::string> answer;
+  test.bundle.tracker().manage(each_second(), [&](const Result<std::string>& result) {
+    answer = result.ok() ? result.value() : result.error().message;
+  });
+  int heard = 0;
+  const net::Peer client =
+      test.bundle.network.connect({.on_frame = [&](std::string_view) { ++heard; },
+                                   .on_disconnected = [] {},
+                                   .identity = std::string("\0management", 11)});
+  // Refused at once, while the store works on the management call.
+  const wire::Act act{
+      .request = {.client = 7, .sequence = 1}, .group = "nobody", .task_id = "none"};
+  for (const std::uint64_t correlation : {0, 1, 2}) {
+    test.bundle.network.send_to_server(client,
+                                       wire::encode({.correlation = correlation, .message = act}));
+  }
+  EXPECT_TRUE(test.bundle.run_until([&] { return answer && heard == 3; }));
+  EXPECT_EQ(answer, "1");
 }
 
 TEST(Management, AddWithoutAFreeNumberIsRefused) {

@@ -141,6 +141,38 @@ TEST(TaskTrackers, MustNumberOutputFromOne) {
   EXPECT_EQ(p.refusal(output), "Output.chunks[0].sequence is -3, must be 1 or more");
 }
 
+TEST(TaskTrackers, SpeakForTheirSessionOnTheConnectionThatRegisteredIt) {
+  Peer p;
+  ASSERT_EQ(p.refusal(kHello), "taken");
+  p.connect();
+  const SessionId session = kHello.session;
+  const wire::Message all[] = {wire::Pull{.session = session, .number = 1, .window = 2},
+                               wire::Report{.session = session}, wire::GiveBack{.session = session},
+                               wire::Output{.session = session}, wire::Bye{session}};
+  for (const wire::Message& message : all)
+    EXPECT_EQ(p.refusal(message), "session 5 is unknown, register") << message.index();
+  EXPECT_EQ(p.bundle.stat("foreign_frames_total"), 5);
+  wire::Register again = kHello;
+  again.number = 1;
+  EXPECT_EQ(p.refusal(again), "taken");
+  EXPECT_EQ(p.refusal(wire::Pull{.session = session, .number = 1, .window = 2}), "taken");
+}
+
+TEST(TaskTrackers, CannotSendOutputOfAnothersRun) {
+  Peer p;
+  auto& worker = p.bundle.add_worker();
+  carillon::testing::runs_take(worker, std::chrono::minutes{5});
+  p.bundle.submit(carillon::testing::job_now("theirs"));
+  ASSERT_TRUE(p.bundle.run_until([&] { return worker.busy() == 1; }));
+  ASSERT_EQ(p.refusal(kHello), "taken");
+  wire::Output output{.session = kHello.session};
+  output.chunks.push_back({.id = worker.handed()[0], .sequence = 1, .bytes = "forged"});
+  EXPECT_EQ(p.refusal(output), "Output.chunks[0].id is a run of another task tracker");
+  EXPECT_EQ(p.bundle.stat("foreign_frames_total"), 1);
+  output.origin = worker.session();  // Left on disk by an earlier process.
+  EXPECT_EQ(p.refusal(output), "taken");
+}
+
 TEST(TaskTrackers, ImpossibleQueriesAreRefused) {
   Peer p;
   EXPECT_EQ(p.refusal(wire::Query{.what = "job"}),

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -203,8 +202,6 @@ TEST(Query, DistinguishesWorkersWithTheSameName) {
   const auto all = every_page(bundle, {.what = "nodes"});
   EXPECT_THAT(texts_of(all, "address"),
               ElementsAre("host-1 pid 4", "host-1 pid 5", "host-2 pid 4"));
-  const auto sessions = texts_of(all, "session");
-  EXPECT_THAT(std::set(sessions.begin(), sessions.end()), SizeIs(3));
   const auto ops = every_page(bundle, {.what = "nodes", .group = "ops"});
   EXPECT_THAT(texts_of(ops, "labels"), ElementsAre("disk=ssd,zone=a"));
 }

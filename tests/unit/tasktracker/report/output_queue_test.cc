@@ -121,14 +121,16 @@ TEST(OutputQueue, IsStalledAfterASecondAndKeepsEachChunkOnce) {
   };
   b.queue.keep_all(keep);
   b.add(1, 2, "2");
-  b.queue.add_kept({.id = id(9), .sequence = 3, .bytes = "3"}, {0, 77});
+  b.queue.add_kept({.id = id(9), .sequence = 3, .bytes = "3"}, SessionId{8}, {0, 77});
   b.queue.keep_all(keep);
   EXPECT_EQ(kept, (std::vector<std::int64_t>{1, 2}));
   b.queue.on_taken(1, b.clock.steady_now());
   EXPECT_FALSE(b.queue.is_stalled(b.clock.steady_now()));
   EXPECT_EQ(b.queue.take_settled(), (std::vector<outbox::EntryId>{{outbox::kOwnSlot, 1}}));
   (void)b.next();
-  b.queue.on_taken(2, b.clock.steady_now());
+  b.queue.on_taken(1, b.clock.steady_now());
+  EXPECT_EQ(b.next()->origin, SessionId{8});
+  b.queue.on_taken(1, b.clock.steady_now());
   EXPECT_EQ(b.queue.take_settled(), (std::vector<outbox::EntryId>{{outbox::kOwnSlot, 2}, {0, 77}}));
   EXPECT_TRUE(b.queue.empty());
 }

@@ -1,6 +1,11 @@
-#include "jobtracker/state/client_link.h"
+#include "jobtracker/caller.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+constexpr std::string_view kAnyone = "anyone";
+
+}  // namespace
 
 Caller caller_of(const net::Sender& sender) {
   const auto colon = sender.principal.find(':');
