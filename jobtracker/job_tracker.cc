@@ -391,7 +391,8 @@ void JobTracker::take(const net::Sender& sender, std::string_view frame) {
     ++bad_frames_;
     return answer({sender.peer, wire::correlation_of(frame)}, wire::ErrorReply{decoded.error()});
   }
-  const Asker asker{sender.peer, decoded.value().correlation, caller_of(sender)};
+  const Asker asker{
+      .peer = sender.peer, .correlation = decoded.value().correlation, .caller = caller_of(sender)};
   if (Status may = may_take(); !may.ok()) return answer(asker, wire::ErrorReply{may.error()});
   route(asker, std::move(decoded.value().message), frame.size());
 }

@@ -113,8 +113,7 @@ struct Acted {
 
 // A query for rows. docs/reference/protocol.md lists the fields of a row for each `what`.
 struct Query {
-  std::string what{};  // list waiting executing history show nodes groups stats output job
-                       // counts scripts script audit
+  std::string what{};  // list, waiting, history ...: see the page
   std::string group{};
   std::string task_id{};
   JobId job_id{};
