@@ -719,7 +719,7 @@ TEST(Push, ManuallyListedExecutorsNeedNotRegister) {
   const auto metadata = list({"http://169.254.169.254/"}, std::nullopt);
   ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(metadata));
   EXPECT_THAT(std::get<wire::ErrorReply>(metadata).error.message,
-              HasSubstr("'http://169.254.169.254/' is a link-local or metadata address"));
+              HasSubstr("169.254.169.254 is a link-local or metadata address"));
 }
 
 TEST(Push, AGroupIsRemovedOnceItHasNoJobs) {
