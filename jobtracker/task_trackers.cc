@@ -88,7 +88,10 @@ Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
     answer(asker, unknown_session(session));
     return nullptr;
   }
-  return is_foreign(asker, *worker) ? nullptr : worker;
+  if (!is_foreign(asker, *worker)) return worker;
+  // As above: its task tracker lives, and may have another connection by now.
+  worker->heard_at = clock_.steady_now();
+  return nullptr;
 }
 
 // Only the connection that registered a session speaks for it. The answer is that to an unknown
