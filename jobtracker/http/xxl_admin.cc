@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "shared/base/secret.h"
@@ -18,6 +19,9 @@ using wire::xxl::Reply;
 constexpr std::string_view kRoot = "/api/";
 constexpr std::string_view kOldRoot = "/xxl-job-admin/api/";
 constexpr std::size_t kWaitingMax = 4096;
+constexpr std::ptrdiff_t kValuesMax = 1'000'000;  // of JSON, which needs memory for each
+constexpr std::size_t kResultsMax = 100'000;      // more than real executors fit into a body
+constexpr std::size_t kPortionMax = 10'000;       // of results
 constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
 // Code of a management call that is rejected for overload.
@@ -226,14 +230,19 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
     return refused(std::string{wire::xxl::kSpeaksHessian});
   if (path.empty()) return refused("invalid request, uri-mapping empty.");
   if (is_blank(call.body)) return refused("invalid request, requestBody empty.");
+  if (std::count(call.body.begin(), call.body.end(), ',') > kValuesMax)
+    return refused("the request has more than " + std::to_string(kValuesMax) + " values");
   if (path == "callback") {
     auto list = wire::xxl::read_results(call.body);
     if (!list.ok()) return unreadable(list.error());
+    if (list.value().results.size() > kResultsMax)
+      return refused("the request has more than " + std::to_string(kResultsMax) + " results");
     // The other results of the request count, because the executor may not send them again.
     if (list.value().refused > 0)
       refusals_.add(call.peer, std::to_string(list.value().refused) +
                                    " results of a callback are invalid: " + list.value().why);
     if (list.value().results.empty()) return std::optional<Request>{};
+    list.value().results.shrink_to_fit();  // They may wait.
     return std::optional<Request>{ExecutorResults{.results = std::move(list.value().results)}};
   }
   if (const auto verb = verb_of(path)) {
@@ -284,13 +293,33 @@ void XxlAdmin::hand_over() {
             answer(responder, {.code = are_too_many ? kTooManyRequests : wire::xxl::kFailure,
                                .message = made.error().message});
           });
+      continue;
+    }
+    ExecutorRequest& request = std::get<ExecutorRequest>(next->request);
+    if (auto* results = std::get_if<ExecutorResults>(&request)) {
+      hand_over(std::make_shared<Results>(std::move(results->results)), 0, next->responder);
     } else {
-      desk_.take(std::get<ExecutorRequest>(std::move(next->request)),
-                 [responder = next->responder](const Status& stored) {
-                   answer(responder, stored.ok() ? Reply{} : failure(stored.error().message));
-                 });
+      desk_.take(std::move(request), [responder = next->responder](const Status& stored) {
+        answer(responder, stored.ok() ? Reply{} : failure(stored.error().message));
+      });
     }
   }
+}
+
+// In portions: on its way to the store a result needs much more memory than in a request.
+void XxlAdmin::hand_over(const std::shared_ptr<Results>& results, std::size_t from,
+                         const net::HttpResponder& responder) {
+  const std::size_t end = std::min(from + kPortionMax, results->size());
+  ExecutorResults portion;
+  portion.results.assign(
+      std::make_move_iterator(results->begin() + static_cast<std::ptrdiff_t>(from)),
+      std::make_move_iterator(results->begin() + static_cast<std::ptrdiff_t>(end)));
+  desk_.take(std::move(portion), [this, results, end, responder](const Status& stored) {
+    if (!stored.ok()) return answer(responder, failure(stored.error().message));
+    if (end == results->size()) return answer(responder, {});
+    if (!is_open_) return answer(responder, failure("the job tracker restarts, try again"));
+    hand_over(results, end, responder);
+  });
 }
 
 }  // namespace carillon::jobtracker

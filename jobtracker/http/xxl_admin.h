@@ -86,6 +86,7 @@ class XxlAdmin {
     std::string token{};
   };
   using Request = std::variant<ExecutorRequest, ManageJob>;
+  using Results = std::vector<wire::xxl::RunResult>;
   struct Waiting {
     Request request{};
     Caller caller{};
@@ -103,6 +104,8 @@ class XxlAdmin {
   // The request for the loop. None if it is successful without the loop.
   Result<std::optional<Request>> read(const net::HttpCall& call, std::string_view path);
   void hand_over();
+  void hand_over(const std::shared_ptr<Results>& results, std::size_t from,
+                 const net::HttpResponder& responder);
 
   const XxlAdminConfig config_;
   EventLoop& loop_;

@@ -102,6 +102,26 @@ class JobTracker(HostileTest):
             self.assertIn(b"Retry-After: 1\r\n", answer)
             self.assertEqual(self.status_of("/metrics"), 200)
 
+    def test_requests_of_many_small_values_cost_little(self):
+        pid = self.start()
+        result = b'{"logId":1,"handleCode":0}'
+        for body in (b"[" + b"1," * (5 * MIB // 2 - 10) + b"1]",
+                     b"[" + b",".join([result] * (5 * MIB // 30)) + b"]"):
+            with self.bounded_memory(pid):
+                threads = [threading.Thread(target=self.post, args=(body,)) for _ in range(6)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+
+    def post(self, body):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
+        try:
+            connection.request("POST", "/api/callback", body)
+            connection.getresponse().read()
+        finally:
+            connection.close()
+
     def test_slow_connections_leave_places_for_healthz_and_are_closed(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if hard < 5000:

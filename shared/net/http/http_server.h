@@ -40,9 +40,9 @@ struct HttpServerConfig {
   std::function<bool(std::string_view target)> any_name_for{};
   // Larger allows larger requests, and more memory per client.
   std::size_t body_max = 4 * 1024 * 1024;
-  // Most bytes of requests in all connections, and twice those of answers. Beyond it a request gets
-  // 503 and should be repeated; small ones are always served.
-  std::size_t bytes_max = 32 * 1024 * 1024;
+  // Most bytes of requests in all connections, and as many of answers. Beyond it a request gets 503
+  // and should be repeated; small ones are always served.
+  std::size_t bytes_max = 24 * 1024 * 1024;
   // Most open connections, idle ones included; further ones get 503.
   std::size_t connections_max = 4096;
   // Most connections from one address, so that one client cannot use all.

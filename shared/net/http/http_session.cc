@@ -333,7 +333,7 @@ bool HttpSession::hold(std::size_t bytes) {
 bool HttpSession::hold_answer(std::size_t bytes) {
   parts_.answer_bytes = parts_.answer_bytes - held_answer_ + bytes;
   held_answer_ = bytes;
-  return bytes <= kFreeBytes || parts_.answer_bytes <= parts_.config.bytes_max / 2;
+  return bytes <= kFreeBytes || parts_.answer_bytes <= parts_.config.bytes_max;
 }
 
 }  // namespace carillon::net
