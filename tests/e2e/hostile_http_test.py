@@ -139,14 +139,45 @@ class JobTracker(HostileTest):
             self.assertEqual(slow[0].recv(1), b"")
             self.assertLess(time.monotonic() - begun, 10 + 10 * harness.slowness())
 
-    def register(self, address):
+    def register(self, address, app="hostile"):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
         try:
             connection.request("POST", "/api/registry", json.dumps({
-                "registryGroup": "EXECUTOR", "registryKey": "hostile", "registryValue": address}))
+                "registryGroup": "EXECUTOR", "registryKey": app, "registryValue": address}))
             return json.loads(connection.getresponse().read())
         finally:
             connection.close()
+
+    def manage(self, verb, body, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
+        try:
+            connection.request("POST", f"/api/{verb}", json.dumps(body), headers)
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def test_management_calls_need_a_token_and_reach_no_job_of_task_trackers(self):
+        for flags in ((), ("--xxl-token", TOKEN)):
+            self.start(*flags)
+            self.one.submit("--task-id", "xxl-5", "--group", "ops", "--manual", "--", "true")
+            for verb in ("updateJob", "removeJob", "startJob", "stopJob", "triggerJob"):
+                answer = self.manage(verb, {"id": 5}, **{"XXL-JOB-APPNAME": "ops"})
+                self.assertEqual(answer["code"], 500 if flags else 401, answer)
+                if not flags:
+                    self.assertIn("--xxl-token", answer["msg"])
+                answer = self.manage(verb, {"id": 5, "executorParam": "x"}, **{
+                    "XXL-JOB-APPNAME": "ops", "XXL-JOB-ACCESS-TOKEN": TOKEN})
+                # As in xxl-job, a job that does not exist counts as removed.
+                self.assertEqual(answer["code"] == 200, bool(flags) and verb == "removeJob", answer)
+            self.assertEqual([row["state"] for row in self.one.rows("list")], ["active"])
+            self.assertEqual(self.one.history(), [])
+            self.one.tracker.stop()
+
+    def test_one_address_registers_fifty_new_groups_an_hour(self):
+        self.start()
+        codes = [self.register("http://127.0.0.1:9/", f"app-{number}")["code"] for number in range(51)]
+        self.assertEqual(codes, [200] * 50 + [500])
+        self.assertEqual(self.register("http://127.0.0.1:9/", "app-1")["code"], 200)
 
     def test_addresses_that_must_not_be_called_cannot_register(self):
         self.start("--executor-networks", "127.0.0.0/8")
