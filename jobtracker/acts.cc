@@ -5,6 +5,7 @@
 
 #include "jobtracker/caller.h"
 #include "jobtracker/job_tracker.h"
+#include "shared/base/joined.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/net/http_url.h"
@@ -77,13 +78,10 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
              wire::Acted{.message = has + std::to_string(listed) +
                                     (listed == 1 ? " executor" : " executors") + " added by hand"});
     };
-    std::string addresses;
-    for (const std::string& address : message.addresses)
-      addresses += (addresses.empty() ? "" : " ") + address;
     auditor_.add(asker,
                  {.action = action_of(message.verb),
                   .group = group.value()->name,
-                  .after = wire::row_to_json({{"addresses", std::move(addresses)},
+                  .after = wire::row_to_json({{"addresses", joined(message.addresses, " ")},
                                               {"token_changed", message.token.has_value()}})});
     registry_.add(id, message.addresses, message.token, added);
   });

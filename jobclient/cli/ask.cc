@@ -71,6 +71,14 @@ struct AskWishes {
   bool is_filtered_here = false;                       // the job tracker sends rows of all states
 };
 
+// Sets what --since says.
+Status read_since(Context& context, RowFilter& filter) {
+  const std::string& since = context.configuration.text("since");
+  if (since.empty()) return {};
+  filter.since = CARILLON_TRY(parse_since(since, context.around.clock.wall_now()));
+  return {};
+}
+
 int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn> columns,
         const std::string& when_empty, const AskWishes& wishes = {}) {
   const auto& [states, tags, complete, is_filtered_here] = wishes;
@@ -277,12 +285,8 @@ int run_history(Context& context) {
       return context.fail(kWrongInput, "TASK_ID and --task-id contradict each other (give one)");
     filter.task_id = context.configuration.text("TASK_ID");
   }
-  const std::string& since = context.configuration.text("since");
-  if (!since.empty()) {
-    const Result<WallTime> time = parse_since(since, context.around.clock.wall_now());
-    if (!time.ok()) return context.fail(kWrongInput, time.error().message);
-    filter.since = time.value();
-  }
+  if (const Status read = read_since(context, filter); !read.ok())
+    return context.fail(kWrongInput, read.error().message);
   if (const std::string& job = context.configuration.text("job"); !job.empty()) {
     const Result<JobId> id = parse_job_id(job);
     if (!id.ok()) return context.fail(kWrongInput, id.error().message);
@@ -333,12 +337,8 @@ Verb declare_audit() {
 int run_audit(Context& context) {
   RowFilter filter = filter_of(context);
   filter.by = context.configuration.text("by");
-  const std::string& since = context.configuration.text("since");
-  if (!since.empty()) {
-    const Result<WallTime> time = parse_since(since, context.around.clock.wall_now());
-    if (!time.ok()) return context.fail(kWrongInput, time.error().message);
-    filter.since = time.value();
-  }
+  if (const Status read = read_since(context, filter); !read.ok())
+    return context.fail(kWrongInput, read.error().message);
   return ask(context, &JobClient::audit, filter,
              {{"time", ColumnKind::kTime},
               {"by"},

@@ -2,8 +2,7 @@
 
 #include "jobclient/cli/context.h"
 
-// The verbs that ask for rows: list, waiting, executing, history, audit, nodes,
-// groups.
+// The verbs that ask for rows: list, waiting, executing, history, audit, nodes, groups.
 // Thread: the owner's.
 namespace carillon::cli {
 

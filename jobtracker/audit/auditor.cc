@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "jobtracker/store/names.h"
+#include "shared/base/joined.h"
 #include "shared/base/utf8.h"
 #include "shared/job/secrets.h"
 #include "shared/wire/spec_json.h"
@@ -75,13 +75,12 @@ AuditedChange audited_jobs(const std::vector<JobSpec>& jobs) {
     change.after = audited_spec(jobs.front());
     return change;
   }
-  std::string tasks;
-  for (std::size_t i = 0; i < std::min(kNamed, jobs.size()); ++i)
-    tasks += (i == 0 ? "" : " ") + jobs[i].task_id;
+  std::vector<std::string> tasks;
+  for (std::size_t i = 0; i < std::min(kNamed, jobs.size()); ++i) tasks.push_back(jobs[i].task_id);
   const auto is_elsewhere = [&](const JobSpec& job) { return job.group != change.group; };
   if (std::any_of(jobs.begin(), jobs.end(), is_elsewhere)) change.group.clear();
   change.after = wire::row_to_json(
-      {{"jobs", static_cast<std::int64_t>(jobs.size())}, {"first_task_ids", std::move(tasks)}});
+      {{"jobs", static_cast<std::int64_t>(jobs.size())}, {"first_task_ids", joined(tasks, " ")}});
   return change;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobtracker/intake/script_change.h"
+#include "shared/base/joined.h"
 #include "shared/wire/codec.h"
 #include "shared/wire/spec_json.h"
 
@@ -57,10 +58,7 @@ std::string audited(const wire::Act& act, JobId made) {
     row.emplace_back("payload_bytes", static_cast<std::int64_t>(act.payload->size()));
   }
   if (act.force) row.emplace_back("force", true);
-  std::string addresses;
-  for (const std::string& address : act.addresses)
-    addresses += (addresses.empty() ? "" : " ") + address;
-  if (!addresses.empty()) row.emplace_back("addresses", std::move(addresses));
+  if (!act.addresses.empty()) row.emplace_back("addresses", joined(act.addresses, " "));
   return row.empty() ? "" : wire::row_to_json(row);
 }
 
