@@ -13,6 +13,7 @@
 #include "carillon/ids.h"
 #include "carillon/job_spec.h"
 #include "carillon/time.h"
+#include "shared/base/principal.h"
 
 // The rows of the tables, as values; docs/reference/tables.md describes each column.
 namespace carillon::jobtracker {
@@ -304,5 +305,23 @@ inline constexpr std::size_t kAuditNameMax = 128;
 inline constexpr std::size_t kAuditGroupMax = 64;
 inline constexpr std::size_t kAuditTaskMax = 200;
 inline constexpr std::size_t kAuditOutcomeMax = 300;
+
+// The kinds of principals that the store keeps.
+inline constexpr const char* kKeyKind = "key";
+inline constexpr const char* kTokenKind = "token";
+inline constexpr const char* kUserKind = "user";
+
+// A principal that the store keeps.
+struct PrincipalRow {
+  Principal principal{};  // kind: key, token, user
+  // key: the public CURVE key; token: its SHA-256 in hex; user: the hash of the password.
+  std::string secret{};
+  WallTime created_at{};
+  std::string created_by{};  // the name of a principal
+  WallTime expires_at{};     // WallTime{}: never
+  std::string language{};    // user: of the console; empty: the browser's
+
+  bool operator==(const PrincipalRow&) const = default;
+};
 
 }  // namespace carillon::jobtracker

@@ -20,7 +20,8 @@ struct Sender {
   Peer peer{};
   // Its principal, as the access control knows it: "KIND:NAME". Empty: access is not controlled.
   std::string principal{};
-  std::string address{};  // of its machine, without the port; empty: unknown
+  std::string address{};     // of its machine, without the port; empty: unknown
+  bool is_internal = false;  // a connection within this process
 };
 
 class ServerReceiver {

@@ -19,6 +19,9 @@ constexpr std::int64_t kTimeMin = -62'135'596'800'000'000;
 constexpr std::int64_t kTimeMax = 253'402'300'799'999'999;
 constexpr std::int64_t kDurationMax = 100LL * 366 * 24 * 3600 * 1'000'000;
 
+// A frame has 4 parts, or this many with an OnBehalf.
+constexpr std::uint32_t kPartsOnBehalf = 5;
+
 // Reads values into fields. Each call returns whether it succeeded; the first failure sets
 // problem(), and its callers prepend the path.
 class Decoder {
@@ -56,10 +59,13 @@ class Decoder {
     value = static_cast<std::uint64_t>(token.integer);
     return true;
   }
-  bool get_head() {
+  // `parts`: number of parts of the frame.
+  bool get_head(std::uint32_t& parts) {
     Token token;
     if (!expect(TokenKind::kArray, token)) return false;
-    return token.count == 4 || fail("has " + std::to_string(token.count) + " parts, must have 4");
+    parts = token.count;
+    return parts == 4 || parts == kPartsOnBehalf ||
+           fail("has " + std::to_string(parts) + " parts, must have 4 or 5");
   }
 
  private:
@@ -299,7 +305,8 @@ struct Head {
 std::optional<Head> head_of(std::string_view frame) {
   Decoder decoder(frame);
   Head head;
-  const bool good = decoder.get_head() && decoder.get(head.version) && decoder.get(head.type) &&
+  std::uint32_t parts = 0;
+  const bool good = decoder.get_head(parts) && decoder.get(head.version) && decoder.get(head.type) &&
                     decoder.get(head.correlation);
   return good ? std::optional{head} : std::nullopt;
 }
@@ -316,7 +323,8 @@ Result<Envelope> decode(std::string_view frame) {
   std::uint64_t version = 0;
   std::uint64_t type = 0;
   Envelope envelope;
-  if (!decoder.get_head() || !decoder.get(version)) return decoder.problem("frame");
+  std::uint32_t parts = 0;
+  if (!decoder.get_head(parts) || !decoder.get(version)) return decoder.problem("frame");
   if (version != kProtocolVersion) {
     return Error{ErrorCode::kInvalidArgument, "frame is of protocol version " +
                                                   std::to_string(version) + ", must be " +
@@ -330,6 +338,8 @@ Result<Envelope> decode(std::string_view frame) {
   }
   const MessageType& message_type = kMessageTypes[type];
   if (!message_type.get(decoder, envelope.message)) return decoder.problem(message_type.name);
+  if (parts == kPartsOnBehalf && !decoder.get(envelope.on_behalf.emplace()))
+    return decoder.problem(Layout<OnBehalf>::kName);
   if (!decoder.at_end()) {
     return Error{ErrorCode::kInvalidArgument,
                  std::string{message_type.name} + " is followed by extra bytes"};

@@ -44,8 +44,8 @@ class Encoder {
   std::string take() { return std::move(sink_.bytes); }
   void reserve(std::size_t size) { sink_.bytes.reserve(size); }
 
-  void head(std::uint64_t type, std::uint64_t correlation) {
-    packer_.pack_array(4);
+  void head(std::uint64_t type, std::uint64_t correlation, bool has_on_behalf) {
+    packer_.pack_array(has_on_behalf ? 5 : 4);
     packer_.pack(kProtocolVersion);
     packer_.pack_uint64(type);
     packer_.pack_uint64(correlation);
@@ -141,8 +141,9 @@ class Encoder {
 
 std::string encode(const Envelope& envelope) {
   Encoder encoder;
-  encoder.head(envelope.message.index(), envelope.correlation);
+  encoder.head(envelope.message.index(), envelope.correlation, envelope.on_behalf.has_value());
   std::visit([&](const auto& message) { encoder.put(message); }, envelope.message);
+  if (envelope.on_behalf) encoder.put(*envelope.on_behalf);
   return encoder.take();
 }
 

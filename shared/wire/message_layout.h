@@ -1,5 +1,6 @@
 #pragma once
 
+#include "shared/base/principal.h"
 #include "shared/job/bucket.h"
 #include "shared/wire/layout.h"
 #include "shared/wire/messages.h"
@@ -284,6 +285,35 @@ template <>
 struct Layout<Feedback> {
   static constexpr std::string_view kName = "Feedback";
   static constexpr std::tuple kSlots{slot("results", &Feedback::results, kFeedbackMax)};
+};
+
+template <>
+struct Layout<PutPrincipal> {
+  static constexpr std::string_view kName = "PutPrincipal";
+  static constexpr std::tuple kSlots{
+      slot("kind", &PutPrincipal::kind),
+      slot("name", &PutPrincipal::name),
+      slot("role", &PutPrincipal::role),
+      slot("groups", &PutPrincipal::groups, kGroupPatternsMax),
+      slot("secret", &PutPrincipal::secret),
+      slot("expires", &PutPrincipal::expires_us),
+      slot("replaces", &PutPrincipal::replaces),
+      slot("language", &PutPrincipal::language)};
+};
+
+template <>
+struct Layout<RemovePrincipal> {
+  static constexpr std::string_view kName = "RemovePrincipal";
+  static constexpr std::tuple kSlots{slot("kind", &RemovePrincipal::kind),
+                                     slot("name", &RemovePrincipal::name)};
+};
+
+template <>
+struct Layout<OnBehalf> {
+  static constexpr std::string_view kName = "OnBehalf";
+  static constexpr std::tuple kSlots{
+      slot("kind", &OnBehalf::kind), slot("name", &OnBehalf::name), slot("role", &OnBehalf::role),
+      slot("groups", &OnBehalf::groups, kGroupPatternsMax), slot("address", &OnBehalf::address)};
 };
 
 template <>

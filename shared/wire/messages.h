@@ -331,6 +331,28 @@ struct Redirect {
   std::int32_t parts = 0;  // number of partitions of a split group; see shared/job/bucket.h
 };
 
+// ---- access, from an administrator ----
+
+// Adds or changes a principal that the store keeps. A repetition has the same effect.
+struct PutPrincipal {
+  std::string kind{};  // key, token, user
+  std::string name{};
+  std::string role{};                 // viewer, operator, editor, worker, admin
+  std::vector<std::string> groups{};  // patterns of node groups
+  // key: the public CURVE key; token: its SHA-256 in hex; user: the hash of the password. Empty:
+  // unchanged.
+  std::string secret{};
+  std::int64_t expires_us = 0;  // 0: never
+  bool replaces = false;        // otherwise an existing one with another secret is an error
+  std::string language{};       // user: of the console
+};
+
+// Its connections end within seconds.
+struct RemovePrincipal {
+  std::string kind{};
+  std::string name{};
+};
+
 // ---- in both directions ----
 
 struct ErrorReply {
@@ -339,12 +361,26 @@ struct ErrorReply {
 
 using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
                              Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
-                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Redirect>;
+                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Redirect,
+                             PutPrincipal, RemovePrincipal>;
+
+struct OnBehalf {
+  std::string kind{};
+  std::string name{};
+  std::string role{};
+  std::vector<std::string> groups{};
+  std::string address{};  // of its machine
+
+  bool operator==(const OnBehalf&) const = default;
+};
 
 // On the wire, a message's type is its position in this list, which grows only at its end.
 struct Envelope {
   std::uint64_t correlation = 0;
   Message message{};
+  // The principal that a request is for, if its sender passes on a request of another one. Only
+  // job trackers may do so.
+  std::optional<OnBehalf> on_behalf{};
 };
 
 }  // namespace carillon::wire

@@ -334,7 +334,7 @@ TEST(Codec, FindsNoCorrelationInBytesThatAreNoFrame) {
   EXPECT_EQ(correlation_of(""), 0U);
   EXPECT_EQ(correlation_of("hello"), 0U);
   EXPECT_EQ(correlation_of("\x94\x01\x01\xff"), 0U);
-  EXPECT_EQ(error_of("\x93\x01\x01\x01"), "frame has 3 parts, must have 4");
+  EXPECT_EQ(error_of("\x93\x01\x01\x01"), "frame has 3 parts, must have 4 or 5");
 }
 
 }  // namespace
