@@ -310,16 +310,22 @@ inline constexpr std::size_t kAuditOutcomeMax = 300;
 inline constexpr const char* kKeyKind = "key";
 inline constexpr const char* kTokenKind = "token";
 inline constexpr const char* kUserKind = "user";
+// No principals, but kept like them: a link that signs in once, and the secret key of the job
+// trackers for cookies.
+inline constexpr const char* kLinkKind = "link";
+inline constexpr const char* kSecretKind = "secret";
 
 // A principal that the store keeps.
 struct PrincipalRow {
-  Principal principal{};  // kind: key, token, user
-  // key: the public CURVE key; token: its SHA-256 in hex; user: the hash of the password.
+  Principal principal{};
+  // key: the public CURVE key; token and link: its SHA-256 in hex; user: the hash of the password;
+  // secret: itself.
   std::string secret{};
   WallTime created_at{};
   std::string created_by{};  // the name of a principal
   WallTime expires_at{};     // WallTime{}: never
   std::string language{};    // user: of the console; empty: the browser's
+  WallTime valid_from{};     // user: sessions that began earlier have ended
 
   bool operator==(const PrincipalRow&) const = default;
 };
