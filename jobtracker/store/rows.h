@@ -306,10 +306,6 @@ inline constexpr std::size_t kAuditGroupMax = 64;
 inline constexpr std::size_t kAuditTaskMax = 200;
 inline constexpr std::size_t kAuditOutcomeMax = 300;
 
-// The kinds of principals that the store keeps.
-inline constexpr const char* kKeyKind = "key";
-inline constexpr const char* kTokenKind = "token";
-inline constexpr const char* kUserKind = "user";
 // No principals, but kept like them: a link that signs in once, and the secret key of the job
 // trackers for cookies.
 inline constexpr const char* kLinkKind = "link";
