@@ -17,6 +17,8 @@ constexpr std::size_t kCurveKeyCharacters = 40;
 constexpr std::size_t kSha256Characters = 64;
 constexpr std::size_t kSecretMax = 200;
 constexpr std::size_t kLanguageMax = 16;
+constexpr Duration kOld = std::chrono::hours{1};  // after the end of a link or session
+constexpr int kRemovedMax = 100;                  // in one look
 
 Error wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -25,9 +27,12 @@ Principal everything(std::string kind, std::string name) {
   return {.kind = std::move(kind), .name = std::move(name), .role = Role::kAdmin, .groups = {"*"}};
 }
 
+bool is_for_sign_in(const std::string& kind) {
+  return kind == kLinkKind || kind == kSessionKind || kind == kSecretKind;
+}
+
 bool is_kind(const std::string& kind) {
-  return kind == kKeyKind || kind == kTokenKind || kind == kUserKind || kind == kLinkKind ||
-         kind == kSecretKind;
+  return kind == kKeyKind || kind == kTokenKind || kind == kUserKind || is_for_sign_in(kind);
 }
 
 bool is_hex(const std::string& text) {
@@ -56,21 +61,23 @@ Result<PrincipalRow> row_of(const wire::PutPrincipal& message) {
   if (!is_kind(message.kind))
     return wrong("'" + message.kind + "' is not a kind of principal (key, token or user)");
   CARILLON_TRY(check_principal_name(message.name));
-  const Role role = CARILLON_TRY(parse_role(message.role));
-  CARILLON_TRY(check_group_patterns(message.groups));
+  const bool keeps_rights = message.replaces && message.role.empty() && message.groups.empty();
+  Role role = Role::kViewer;
+  if (!keeps_rights) {
+    role = CARILLON_TRY(parse_role(message.role));
+    CARILLON_TRY(check_group_patterns(message.groups));
+  }
   CARILLON_TRY(check_secret(message));
   if (message.language.size() > kLanguageMax)
     return wrong("language '" + message.language.substr(0, kLanguageMax) + "' is too long");
-  if (message.expires_us < 0 || message.valid_from_us < 0)
-    return wrong("times must not be before 1970");
+  if (message.expires_us < 0) return wrong("the end must not be before 1970");
   return PrincipalRow{.principal = {.kind = message.kind,
                                     .name = message.name,
                                     .role = role,
                                     .groups = message.groups},
                       .secret = message.secret,
                       .expires_at = WallTime{Duration{message.expires_us}},
-                      .language = message.language,
-                      .valid_from = WallTime{Duration{message.valid_from_us}}};
+                      .language = message.language};
 }
 
 std::string named(const std::string& kind, const std::string& name) {
@@ -110,12 +117,27 @@ void AccessDesk::refresh(std::function<void()> then) {
   batcher_.ask(ListPrincipals{}, [this, then = std::move(then)](Result<ReadAnswer> answer) {
     // While the store is away, the last known principals count.
     if (answer.ok()) {
+      remove_old(std::get<PrincipalsAnswer>(answer.value()).rows);
       auto& rows = std::get<PrincipalsAnswer>(answer.value()).rows;
       end_connections_of(registry_->put_all(std::move(rows)));
     }
     end_connections_of(registry_->take_expired());
     then();
   });
+}
+
+// Links and sessions of the console pile up otherwise.
+void AccessDesk::remove_old(const std::vector<PrincipalRow>& rows) {
+  int removed = 0;
+  for (const PrincipalRow& row : rows) {
+    const std::string& kind = row.principal.kind;
+    const bool is_old = (kind == kLinkKind || kind == kSessionKind) &&
+                        row.expires_at != WallTime{} && row.expires_at + kOld < clock_.now();
+    if (!is_old || ++removed > kRemovedMax) continue;
+    batcher_.post(Urgency::kHousekeeping,
+                  RemovePrincipal{.kind = kind, .name = row.principal.name},
+                  [](Operation&, const Outcome&, const Error*) {});
+  }
 }
 
 void AccessDesk::end_connections_of(
@@ -210,7 +232,7 @@ void AccessDesk::put(const Asker& asker, wire::PutPrincipal message) {
     change.before = audited(*before);
     if (!message.replaces && before->secret != row.secret)
       return refuse(asker, std::move(change), already_exists(message.kind, message.name));
-  } else if (row.secret.empty()) {
+  } else if (row.secret.empty() || row.principal.groups.empty()) {
     return refuse(asker, std::move(change),
                   {ErrorCode::kNotFound, "there is no " + named(message.kind, message.name)});
   }
@@ -269,7 +291,8 @@ void AccessDesk::whoami(const Asker& asker) {
                         {"name", principal.name},
                         {"role", std::string{to_string(principal.role)}},
                         {"groups", joined(principal.groups, " ")},
-                        {"address", asker.caller == nullptr ? "" : asker.caller->address}});
+                        {"address", asker.caller == nullptr ? "" : asker.caller->address},
+                        {"console", console_}});
   clients_.answer(asker, std::move(reply));
 }
 
@@ -280,7 +303,7 @@ void AccessDesk::list(const Asker& asker, const std::vector<std::string>& apps) 
   wire::Rows reply;
   for (const PrincipalRow& row : registry_->rows()) {
     const Principal& principal = row.principal;
-    if (principal.kind == kLinkKind || principal.kind == kSecretKind) continue;
+    if (is_for_sign_in(principal.kind)) continue;
     reply.rows.push_back({{"kind", principal.kind},
                           {"name", principal.name},
                           {"role", std::string{to_string(principal.role)}},

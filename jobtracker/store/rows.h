@@ -306,9 +306,10 @@ inline constexpr std::size_t kAuditGroupMax = 64;
 inline constexpr std::size_t kAuditTaskMax = 200;
 inline constexpr std::size_t kAuditOutcomeMax = 300;
 
-// No principals, but kept like them: a link that signs in once, and the secret key of the job
-// trackers for cookies.
+// No principals, but kept like them: a link that signs in once, a session of the console that has
+// ended early, and the secret key of the job trackers for cookies.
 inline constexpr const char* kLinkKind = "link";
+inline constexpr const char* kSessionKind = "session";
 inline constexpr const char* kSecretKind = "secret";
 
 // A principal that the store keeps.
@@ -321,7 +322,6 @@ struct PrincipalRow {
   std::string created_by{};  // the name of a principal
   WallTime expires_at{};     // WallTime{}: never
   std::string language{};    // user: of the console; empty: the browser's
-  WallTime valid_from{};     // user: sessions that began earlier have ended
 
   bool operator==(const PrincipalRow&) const = default;
 };
