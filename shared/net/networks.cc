@@ -58,7 +58,8 @@ bool is_loopback_address(const std::string& address) {
   if (!bytes) return false;
   Bytes loopback6{};
   loopback6.back() = 1;
-  return *bytes == loopback6 || ((*bytes)[12] == kLoopback4 && is_in(*bytes, mapped({}), kMappedBits));
+  return *bytes == loopback6 ||
+         ((*bytes)[12] == kLoopback4 && is_in(*bytes, mapped({}), kMappedBits));
 }
 
 Result<Networks> Networks::parse(const std::vector<std::string>& networks) {
