@@ -67,7 +67,9 @@ class Host {
   Status listen();
   Status listen_to_executors();
   bool is_own_port(const std::string& address) const;
-  void on_signal();
+  void on_signal(int signal);
+  bool reloads_on_hangup() const;
+  void reload_certificates();
   void stop();
   void leave();
   void watch_leaving();
