@@ -1,6 +1,7 @@
 #include "jobtracker/host.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -80,7 +81,7 @@ std::string address_of(const Settings& settings, const net::ServerTransport& tra
 // ---- the doors ----
 
 int Host::open_doors() {
-  auto signals = Signals::open(loop_, [this](int, int) { on_signal(); });
+  auto signals = Signals::open(loop_, [this](int signal, int) { on_signal(signal); });
   if (!signals.ok()) return exit_with(kExitBug, signals.error().message);
   signals_ = std::move(signals).value();
   if (const Status made = make_data_folder(settings_); !made.ok())
@@ -101,7 +102,7 @@ Status Host::listen() {
   CARILLON_TRY(listen_to_executors());
   if (settings_.http.empty()) return {};
   auto pages = OperationsPages::open(
-      settings_.http, loop_,
+      settings_.http, settings_.http_access, loop_,
       [this] {
         auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
         numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
@@ -153,6 +154,7 @@ Status Host::listen_to_executors() {
        .any_name = xxl_->asks_for_token(),
        .body_max = XxlAdmin::kBodyMax,
        .option = "--xxl-listen",
+       .access = settings_.http_access,
        .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); }},
       [this](const net::HttpCall& call, const net::HttpResponder& responder) {
         xxl_->call(call, responder);
@@ -175,7 +177,25 @@ bool Host::is_own_port(const std::string& address) const {
   return is_port && net::is_own_machine(url.value().host);
 }
 
-void Host::on_signal() {
+// Otherwise a closed terminal stops it.
+bool Host::reloads_on_hangup() const {
+  return settings_.http_access.has_tls() || is_managed(environment_);
+}
+
+void Host::reload_certificates() {
+  if (!settings_.http_access.has_tls()) return log_.info("there is no certificate to read again");
+  for (const Status& status : {pages_ ? pages_->reload_certificate() : Status{},
+                               xxl_server_ ? xxl_server_->reload_certificate() : Status{}}) {
+    if (status.ok()) continue;
+    return log_.error("cannot use the new certificate; keeping the old one", "error",
+                      status.error().message);
+  }
+  log_.info("read the certificate again; new connections use it", "file",
+            settings_.http_access.certificate);
+}
+
+void Host::on_signal(int signal) {
+  if (signal == SIGHUP && reloads_on_hangup()) return reload_certificates();
   if (std::exchange(is_to_stop_, true)) return stop();
   // An error of the service manager is ignored.
   (void)sd_notify(environment_, "STOPPING=1");

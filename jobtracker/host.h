@@ -68,7 +68,9 @@ class Host {
   Status listen_to_executors();
   Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
-  void on_signal();
+  void on_signal(int signal);
+  bool reloads_on_hangup() const;
+  void reload_certificates();
   void stop();
   void leave();
   void watch_leaving();

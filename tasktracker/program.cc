@@ -10,8 +10,8 @@
 
 #include "shared/base/secret_file.h"
 #include "shared/base/utf8.h"
-#include "shared/net/address_guard.h"
 #include "shared/net/endpoint.h"
+#include "shared/net/networks.h"
 #include "shared/runtime/thread.h"
 
 namespace carillon::tasktracker {
@@ -197,6 +197,16 @@ std::vector<Option> xxl_options() {
        .help = "File with this access token, instead of --xxl-token: other users can read the "
                "arguments of a program.",
        .section = "xxl-job"},
+      {.name = "http-cert",
+       .placeholder = "FILE",
+       .help = "PEM file with the certificate of --xxl-port, then those of its authorities. The "
+               "executor then registers an https:// address, whose host the certificate must name. "
+               "SIGHUP reads it and its key again.",
+       .section = "xxl-job"},
+      {.name = "http-key",
+       .placeholder = "FILE",
+       .help = "PEM file with the private key of this certificate.",
+       .section = "xxl-job"},
       {.name = "xxl-ca",
        .placeholder = "FILE",
        .help = "PEM file with the certificate authorities that sign the certificates of admins at "
@@ -285,7 +295,7 @@ namespace {
 
 Result<XxlOptions> read_xxl(const Configuration& configuration) {
   for (const char* name : {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-token-file",
-                           "xxl-ca", "xxl-log-path", "xxl-log-days"}) {
+                           "http-cert", "http-key", "xxl-ca", "xxl-log-path", "xxl-log-days"}) {
     if (configuration.was_given(name) && !configuration.was_given("xxl-admin")) {
       return Error{ErrorCode::kInvalidArgument, configuration.source(name) +
                                                     " requires an xxl-job admin (give one with "
@@ -396,6 +406,8 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.token_file = configuration.text("token-file");
   options.keys = configuration.text("keys");
   options.insecure = configuration.is_on("insecure");
+  options.http_certificate = configuration.text("http-cert");
+  options.http_key = configuration.text("http-key");
   options.kill_grace = configuration.duration("kill-grace");
   options.kill_leftovers = configuration.is_on("kill-leftovers");
   options.stop_without_lease = configuration.is_on("stop-without-lease");

@@ -177,6 +177,9 @@ class Inside final : public TaskTracker {
   Status serve_xxl(const Config& config);
   Status handle(const std::string& name, JobRunner runner, HandlerHooks hooks) override;
   std::string xxl_address() const override { return executor_ ? executor_->address() : ""; }
+  Status reload_certificate() override {
+    return executor_ ? executor_->reload_certificate() : Status{};
+  }
   Status start() override;
   void request_stop(Duration drain) override;
   void wait_stopped() override;
@@ -238,15 +241,16 @@ Status Inside::connect(const Config& config) {
 
 Status Inside::serve_xxl(const Config& config) {
   if (!options_.xxl.ca.empty()) CARILLON_TRY(net::check_ca_file(options_.xxl.ca, "--xxl-ca"));
-  executor_ = CARILLON_TRY(tasktracker::XxlExecutor::open({.options = options_.xxl,
-                                                           .node = options_.name,
-                                                           .data = data_folder(),
-                                                           .allow = config.runner.allow,
-                                                           .insecure = options_.insecure,
-                                                           .run_as = config.runner.run_as,
-                                                           .process = config.runner.process},
-                                                          handlers_, hooks_, environment_of_runs_,
-                                                          admin_http_, clock_));
+  executor_ = CARILLON_TRY(tasktracker::XxlExecutor::open(
+      {.options = options_.xxl,
+       .node = options_.name,
+       .data = data_folder(),
+       .allow = config.runner.allow,
+       .insecure = options_.insecure,
+       .access = {.certificate = options_.http_certificate, .key = options_.http_key},
+       .run_as = config.runner.run_as,
+       .process = config.runner.process},
+      handlers_, hooks_, environment_of_runs_, admin_http_, clock_));
   return {};
 }
 

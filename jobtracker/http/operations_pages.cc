@@ -55,11 +55,12 @@ std::string to_prometheus_text(const std::vector<NamedNumber>& numbers) {
 }
 
 Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
-    const std::string& address, EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
-    XxlAdmin* xxl) {
+    const std::string& address, net::HttpAccess access, EventLoop& loop,
+    std::function<std::vector<NamedNumber>()> metrics, XxlAdmin* xxl) {
   std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics), xxl));
   net::HttpServerConfig config{.names = names_of_machine(),
                                .kept_paths = {kHealth, kReady, kMetrics},
+                               .access = std::move(access),
                                .check_head = [raw = pages.get()](const net::HttpCall& head) {
                                  return raw->check_head(head);
                                }};

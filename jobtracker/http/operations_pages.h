@@ -27,11 +27,13 @@ using NamedNumber = std::pair<std::string, std::int64_t>;
 class OperationsPages {
  public:
   static Result<std::unique_ptr<OperationsPages>> open(
-      const std::string& address, EventLoop& loop,
+      const std::string& address, net::HttpAccess access, EventLoop& loop,
       std::function<std::vector<NamedNumber>()> metrics, XxlAdmin* xxl = nullptr);
   ~OperationsPages();
 
   void set_ready(bool ready) { ready_ = ready; }
+  // See net::HttpServer.
+  Status reload_certificate() { return server_->reload_certificate(); }
   // Its address, with the actual port.
   const std::string& url() const { return server_->url(); }
 

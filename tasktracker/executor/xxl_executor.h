@@ -33,6 +33,7 @@ struct XxlExecutorConfig {
   std::string data{};         // folder for results, scripts and log files
   std::set<RunKind> allow{};  // kinds of jobs that this worker accepts
   bool insecure = false;
+  net::HttpAccess access{};       // of the port for the admin's calls
   std::optional<RunAs> run_as{};  // user of commands and scripts; none: this process's
   ProcessLimits process{};
   Duration beat = std::chrono::seconds{30};         // between registrations
@@ -67,6 +68,9 @@ class XxlExecutor {
   // triggers. Accepted triggers may run for `drain`. A second call may only shorten the time.
   void request_stop(Duration drain);
   void wait_stopped();
+
+  // See net::HttpServer. Error: kUnavailable, because it has stopped.
+  Status reload_certificate();
 
   // The address for the admin's calls.
   const std::string& address() const { return address_; }
@@ -121,6 +125,7 @@ class XxlExecutor {
   JobWorks works_;
   JobThreads jobs_;
   std::unique_ptr<ExecutorApi> api_;
+  Mutex server_mutex_;  // the keeper destroys the server, and another thread may reload it
   std::unique_ptr<net::HttpServer> server_;
   std::function<void()> on_stopped_;
   std::unique_ptr<Thread> talker_;

@@ -5,11 +5,9 @@
 #include "shared/base/utf8.h"
 
 namespace carillon::net {
-namespace {
 
-// Without port, brackets and final dot, in lower case.
-std::string host_of(std::string_view header) {
-  std::string host = lower_ascii(header);
+std::string host_of(std::string_view host_header) {
+  std::string host = lower_ascii(host_header);
   if (host.starts_with('[')) {
     const std::size_t end = host.find(']');
     return end == std::string::npos ? std::string{} : host.substr(1, end - 1);
@@ -18,8 +16,6 @@ std::string host_of(std::string_view header) {
   if (host.ends_with('.')) host.pop_back();
   return host;
 }
-
-}  // namespace
 
 bool is_own_host(std::string_view host_header, const std::string& own_address,
                  const std::vector<std::string>& names) {

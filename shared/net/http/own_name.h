@@ -7,6 +7,9 @@
 // Whether a browser sent a request for a page of this server or of another site. Thread: any.
 namespace carillon::net {
 
+// The host of "HOST" or "HOST:PORT" without port, brackets and final dot, in lower case.
+std::string host_of(std::string_view host_header);
+
 // Whether "HOST" or "HOST:PORT" is a name of this server: localhost, the address of the connection,
 // or one of `names`. Ports are not compared: a tunnel uses another port.
 bool is_own_host(std::string_view host_header, const std::string& own_address,
