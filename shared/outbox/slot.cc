@@ -291,9 +291,8 @@ Result<std::optional<WallTime>> Slot::oldest(std::int64_t through) {
   if (db_ == nullptr) CARILLON_TRY(connect());
   std::optional<WallTime> oldest;
   const std::array<Value, 1> limit{Value::of(through)};
-  const Status found = db_->query(kOldest, limit, [&](const sql::Row& row) {
-    oldest = time_in(row, 0);
-  });
+  const Status found =
+      db_->query(kOldest, limit, [&](const sql::Row& row) { oldest = time_in(row, 0); });
   if (found.ok()) return oldest;
   reopen_after(found.error());  // See load().
   return found.error();

@@ -34,9 +34,9 @@ class MemoryFile {
 }  // namespace
 }  // namespace carillon
 
-// Feeds any bytes to the reader of configuration files. What it takes has a line of the file, what it
-// refuses is said with the file's name.
-// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
+// Feeds any bytes to the reader of configuration files. What it takes has a line of the file, what
+// it refuses is said with the file's name. NOLINTNEXTLINE(readability-identifier-naming): the name
+// that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon;  // NOLINT(google-build-using-namespace): one function
   static const MemoryFile file;

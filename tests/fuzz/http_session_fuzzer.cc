@@ -98,9 +98,9 @@ class Server {
     const auto coding = call.headers.find("transfer-encoding");
     if (coding == call.headers.end()) return;
     // Another server in front of this one must find the same end of the request.
-    CARILLON_ASSERT(lower_ascii(coding->second) == "chunked" &&
-                        !call.headers.contains("content-length"),
-                    "the end of every request is known for certain");
+    CARILLON_ASSERT(
+        lower_ascii(coding->second) == "chunked" && !call.headers.contains("content-length"),
+        "the end of every request is known for certain");
   }
 
   static void check(std::string_view answers) {
@@ -148,9 +148,9 @@ class Server {
     for (int i = 0; i < 1000 && parts_->connections + parts_->kept_connections > 0; ++i) run();
     CARILLON_ASSERT(parts_->connections + parts_->kept_connections == 0,
                     "nothing is left of a connection that was closed");
-    CARILLON_ASSERT(parts_->connections_of.empty() && parts_->bytes == 0 &&
-                        parts_->answer_bytes == 0,
-                    "what a connection held is free again");
+    CARILLON_ASSERT(
+        parts_->connections_of.empty() && parts_->bytes == 0 && parts_->answer_bytes == 0,
+        "what a connection held is free again");
   }
 
   std::size_t heads_ = 0;
@@ -162,10 +162,10 @@ class Server {
 }  // namespace
 }  // namespace carillon::net
 
-// Sends bytes to a session of the HTTP server through a socket. The first byte tells of what kind it
-// is and how large the pieces are. Whatever they are, bounds hold, no call escapes its check, and
-// nothing is left when the connection ends.
-// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
+// Sends bytes to a session of the HTTP server through a socket. The first byte tells of what kind
+// it is and how large the pieces are. Whatever they are, bounds hold, no call escapes its check,
+// and nothing is left when the connection ends. NOLINTNEXTLINE(readability-identifier-naming): the
+// name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon::net;  // NOLINT(google-build-using-namespace): one function
   static Server server;

@@ -23,8 +23,8 @@ JobSpec in_milliseconds(JobSpec spec) {
 }  // namespace
 }  // namespace carillon::wire
 
-// Feeds any bytes to the reader of jobs as JSON. A job that it takes comes out the same after it was
-// written, and what it refuses is refused with a reason.
+// Feeds any bytes to the reader of jobs as JSON. A job that it takes comes out the same after it
+// was written, and what it refuses is refused with a reason.
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon::wire;  // NOLINT(google-build-using-namespace): one function

@@ -48,9 +48,9 @@ void check(const LtsEntry& entry, const LtsOptions& options,
 }  // namespace
 }  // namespace carillon::cli
 
-// Feeds a database that is made of the input to the import from LTS. The first byte chooses options;
-// for the others see TextDatabase.
-// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
+// Feeds a database that is made of the input to the import from LTS. The first byte chooses
+// options; for the others see TextDatabase. NOLINTNEXTLINE(readability-identifier-naming): the name
+// that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon::cli;  // NOLINT(google-build-using-namespace): one function
   if (size == 0) return 0;

@@ -99,9 +99,9 @@ void add(Outbox& outbox) {
 }  // namespace
 }  // namespace carillon::outbox
 
-// Opens any bytes as a file of an outbox: its entries are delivered, or an error says why not, and new
-// entries find room.
-// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
+// Opens any bytes as a file of an outbox: its entries are delivered, or an error says why not, and
+// new entries find room. NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer
+// calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon::outbox;  // NOLINT(google-build-using-namespace): one function
   static const Folder folder;

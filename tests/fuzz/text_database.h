@@ -13,8 +13,8 @@
 
 namespace carillon::fuzz {
 
-// A database made of a text. Each line is a row: the table's name, then the values of the columns in
-// the order in which they are asked for, separated by "|". A value that is left out is null.
+// A database made of a text. Each line is a row: the table's name, then the values of the columns
+// in the order in which they are asked for, separated by "|". A value that is left out is null.
 //
 // Thread: any.
 class TextDatabase final : public sql::Connection {

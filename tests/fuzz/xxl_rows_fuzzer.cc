@@ -18,13 +18,34 @@ namespace carillon::cli {
 namespace {
 
 const std::vector<std::string>& columns() {
-  static const std::vector<std::string> kColumns{
-      "id", "app_name", "title", "address_type", "address_list", "job_group", "job_desc", "author",
-      "alarm_email", "schedule_type", "schedule_conf", "misfire_strategy",
-      "executor_route_strategy", "executor_handler", "executor_param", "executor_block_strategy",
-      "executor_timeout", "executor_fail_retry_count", "glue_type", "glue_source", "child_jobid",
-      "trigger_status", "trigger_next_time", "username", "role", "permission", "job_id",
-      "glue_remark"};
+  static const std::vector<std::string> kColumns{"id",
+                                                 "app_name",
+                                                 "title",
+                                                 "address_type",
+                                                 "address_list",
+                                                 "job_group",
+                                                 "job_desc",
+                                                 "author",
+                                                 "alarm_email",
+                                                 "schedule_type",
+                                                 "schedule_conf",
+                                                 "misfire_strategy",
+                                                 "executor_route_strategy",
+                                                 "executor_handler",
+                                                 "executor_param",
+                                                 "executor_block_strategy",
+                                                 "executor_timeout",
+                                                 "executor_fail_retry_count",
+                                                 "glue_type",
+                                                 "glue_source",
+                                                 "child_jobid",
+                                                 "trigger_status",
+                                                 "trigger_next_time",
+                                                 "username",
+                                                 "role",
+                                                 "permission",
+                                                 "job_id",
+                                                 "glue_remark"};
   return kColumns;
 }
 
@@ -62,9 +83,8 @@ void check_children(const std::vector<XxlEntry>& entries) {
   // Takes those without children away until no more go.
   while (!children.empty()) {
     const auto left = std::erase_if(children, [&children](const auto& parent) {
-      return std::none_of(parent.second.begin(), parent.second.end(), [&](const Child& child) {
-        return children.contains(child.task_id);
-      });
+      return std::none_of(parent.second.begin(), parent.second.end(),
+                          [&](const Child& child) { return children.contains(child.task_id); });
     });
     CARILLON_ASSERT(left > 0, "no job leads back to itself");
   }

@@ -32,7 +32,8 @@ TEST(Endpoint, RefusesInvalidAddressesAndShowsAnExample) {
 
 TEST(Endpoint, HasNoControlCharacter) {
   using namespace std::string_view_literals;
-  for (const auto text : {"tcp://a\0b:1"sv, "tcp://a\nb:1"sv, "tcp://a\tb:1"sv, "tcp://a\x7f:1"sv}) {
+  for (const auto text :
+       {"tcp://a\0b:1"sv, "tcp://a\nb:1"sv, "tcp://a\tb:1"sv, "tcp://a\x7f:1"sv}) {
     EXPECT_FALSE(parse_endpoint(text).ok()) << text;
   }
 }
