@@ -8,11 +8,13 @@ import pathlib
 import re
 import resource
 import socket
+import sys
 import threading
 import time
 
-import harness
-from harness import BIN, E2eTest, Program, free_port, wait_for
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import BIN, E2eTest, Program, free_port, wait_for  # noqa: E402
 
 MIB = 1024 * 1024
 RISE_MAX = 64 * MIB

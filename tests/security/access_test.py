@@ -11,11 +11,13 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import threading
 import time
 
-import harness
-from harness import BIN, E2eTest, wait_for
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import BIN, E2eTest, wait_for  # noqa: E402
 
 OTHER = "nobody"
 WRONG_TOKEN = "0123456789" * 8
