@@ -46,7 +46,8 @@ class HttpTest(HostileTest):
         """Each is refused, and nothing after it is read as a request."""
         for rest in UNCERTAIN:
             with self.subTest(rest):
-                heard = self.answers_to(port, b"POST %s HTTP/1.1\r\nHost: localhost\r\n" % path + rest + NEXT)
+                heard = self.answers_to(port, b"POST %s HTTP/1.1\r\nHost: localhost\r\nXXL-JOB-ACCESS-TOKEN: tok-1\r\n"
+                                        % path + rest + NEXT)
                 self.assertRegex(heard, rb"^HTTP/1\.1 4\d\d ")
                 self.assertEqual(heard.count(b"HTTP/1.1 "), 1, heard)
 
