@@ -230,7 +230,8 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
   // Not within the braces: g++ 12 leaks the members before it when it returns early.
   Schedule schedule = CARILLON_TRY(schedule_of(entry));
   JobSpec job{.group = options_.group,
-              .description = "crontab: " + entry.schedule + " " + entry.command,
+              .description = std::string{first_bytes(
+                  "crontab: " + entry.schedule + " " + entry.command, kTextBytesMax)},
               .owner = entry.user,
               .schedule = std::move(schedule),
               .payload = command.input.value_or(""),
@@ -238,7 +239,6 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
               .overlap = options_.overlap,
               .misfire = {.policy = options_.misfire},
               .replace_on_exist = options_.replace};
-  job.description.resize(std::min(job.description.size(), kTextBytesMax));
   job.task_id = new_id(entry);
   CARILLON_TRY(job.validate());
   return job;
