@@ -2,18 +2,20 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "jobclient/cli/crontab.h"
 #include "shared/base/assert.h"
 #include "shared/wire/codec.h"
+#include "tests/fuzz/expanded.h"
 
 namespace carillon::cli {
 namespace {
 
 void check(const CrontabEntry& entry, std::set<std::string>& ids) {
   if (!entry.job.ok()) {
-    CARILLON_ASSERT(!entry.job.error().message.empty(), "every refusal has a reason");
+    const std::string& why = entry.job.error().message;
+    CARILLON_ASSERT(!why.empty(), "every refusal has a reason");
+    CARILLON_ASSERT(!why.starts_with("description"), "what was made of an entry is right");
     return;
   }
   const JobSpec& job = entry.job.value();
@@ -32,7 +34,7 @@ void check(const CrontabEntry& entry, std::set<std::string>& ids) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon::cli;  // NOLINT(google-build-using-namespace): one function
   using Form = CrontabOptions::Form;
-  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  const std::string text = carillon::fuzz::expanded(data, size);
   for (const Form form : {Form::kDetect, Form::kUser, Form::kSystem}) {
     const CrontabOptions options{.form = form, .users = {"root", "www"}, .tz = "UTC"};
     std::set<std::string> ids;
@@ -42,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       line = entry.line;
       check(entry, ids);
     }
-    CARILLON_ASSERT(line <= static_cast<std::int64_t>(size), "every line takes a byte");
+    CARILLON_ASSERT(line <= static_cast<std::int64_t>(text.size()), "every line takes a byte");
   }
   return 0;
 }
