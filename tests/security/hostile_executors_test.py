@@ -86,6 +86,19 @@ class HostileExecutors(TrackerTest):
             self.assertLess(max(server.sent), SENT_MAX, app)
         self.assertEqual(self.status_of("/healthz"), 200)
 
+    def test_no_line_is_too_long_for_the_parser(self):
+        self.start()
+        end = b"\r\n\r\n"
+        for size in (16_000, 32_760, 65_536, 66_000, 67_000, 68_000, 70_000):
+            line = b"X: " + b"x" * size + end
+            for part, answer in (("trailer", CHUNKED + b"0\r\n" + line), ("field", OK + line),
+                                 ("name", OK + b"x" * size + b": y" + end),
+                                 ("extension", CHUNKED + b"0;x=" + b"x" * size + end)):
+                server = self.serve(answer)
+                self.push_to(server, f"{part}-{size}")
+                wait_for("its call", lambda server=server: server.sent)
+        self.assertEqual(self.status_of("/healthz"), 200)
+
     def test_slow_answers_delay_no_other_executor(self):
         self.start()
         slow = [self.serve(CHUNKED, b"1\r\nx\r\n", 0.2), self.serve(OK, b"X: y\r\n", 0.2), self.serve(b"")]
