@@ -119,8 +119,14 @@ class Server {
     }
   }
 
-  int connect() const {
+  // From one address after the other: a port of each is free again only after a minute.
+  int connect() {
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    ::setsockopt(client, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    sockaddr_in own = testing::loopback(0);
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + connections_++ % 100'000);
+    ::bind(client, reinterpret_cast<const sockaddr*>(&own), sizeof own);
     const sockaddr_in address = testing::loopback(port_);
     const int done = ::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     CARILLON_ASSERT(done == 0, "the server listens");
@@ -153,6 +159,7 @@ class Server {
         "what a connection held is free again");
   }
 
+  std::uint32_t connections_ = 0;
   std::size_t heads_ = 0;
   std::size_t calls_ = 0;
   const std::shared_ptr<HttpServerParts> parts_;
