@@ -224,8 +224,10 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
                      ", but a task tracker runs all jobs as its own user (import it with --user " +
                      entry.user + " into a group whose task trackers run as that user)"};
   }
-  if (!is_utf8(entry.command))
-    return Error{ErrorCode::kInvalidArgument, "its command is not valid UTF-8 text"};
+  if (!is_utf8(entry.command) || entry.command.find('\0') != std::string::npos) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "its command is not valid UTF-8 text without zero bytes"};
+  }
   const Command command = split_command(entry.command);
   // Not within the braces: g++ 12 leaks the members before it when it returns early.
   Schedule schedule = CARILLON_TRY(schedule_of(entry));

@@ -225,6 +225,15 @@ TEST(Crontab, CutsTheDescriptionOfALongCommandBetweenCharacters) {
   }
 }
 
+TEST(Crontab, RefusesCommandsThatAreNoText) {
+  using namespace std::string_literals;
+  for (const std::string& command : {"\xff"s, "a\0b"s}) {
+    const auto entries = read_crontab("* * * * * " + command + "\n", options());
+    EXPECT_EQ(entries.at(0).job.error().message,
+              "its command is not valid UTF-8 text without zero bytes");
+  }
+}
+
 TEST(Crontab, AcceptsWindowsLineEndings) {
   EXPECT_EQ(read_crontab("* * * * * x\r\n", options())[0].command, "x");
 }
