@@ -41,6 +41,15 @@ HttpResponse problem(int status, const std::string& text) {
   return {.status = status, .body = text + "\n"};
 }
 
+// Whether every server finds the same end of the body. One in front of this server that finds
+// another end would pass on, as a part of a body, a request that it has not checked.
+bool has_certain_end(const http::request<http::string_body>& request) {
+  const auto codings = request.count(http::field::transfer_encoding);
+  if (codings == 0) return true;
+  return codings == 1 && lower_ascii(view(request[http::field::transfer_encoding])) == "chunked" &&
+         request.count(http::field::content_length) == 0 && request.version() >= 11;
+}
+
 // Sends a message and keeps it alive until it was sent.
 template <class Body, class Then>
 void send_message(SessionStream& stream, http::response<Body>&& message, Then then) {
@@ -279,6 +288,8 @@ void HttpSession::on_head() {
   keeps_alive_ = request.keep_alive() && kind_ == Kind::kNormal;
   if (std::distance(request.begin(), request.end()) > kFieldsMax)
     return refuse(431, "the header has too many fields, at most 100");
+  if (!has_certain_end(request))
+    return refuse(400, "the end of the body is uncertain (give its length, or send it chunked)");
 
   beast::error_code failure;
   const auto own = stream_.socket().local_endpoint(failure);

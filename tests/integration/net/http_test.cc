@@ -187,6 +187,20 @@ TEST(HttpServer, RefusesRequestsThatAreNotHttp) {
   EXPECT_EQ(b.get("/").value().status, 200);
 }
 
+TEST(HttpServer, RefusesABodyWhoseEndIsUncertain) {
+  Bundle b;
+  for (const char* head : {"HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\nContent-Length: 5\r\n",
+                           "HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n",
+                           "HTTP/1.1\r\nTransfer-Encoding: xchunked\r\nContent-Length: 5\r\n",
+                           "HTTP/1.0\r\nTransfer-Encoding: chunked\r\n"}) {
+    SCOPED_TRACE(head);
+    const RawConnection raw(*b.server);
+    raw.send("POST / " + std::string{head} + "Host: localhost\r\n\r\n0\r\n\r\n");
+    const std::string answer = raw.receive_until("\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 "));
+  }
+}
+
 TEST(HttpServer, ClosesAConnectionThatTakesTooLong) {
   Bundle b({.head_patience = milliseconds{50}, .patience = milliseconds{50}});
   const RawConnection head(b.server->url());

@@ -3,12 +3,15 @@ outside, over ZeroMQ; management calls over HTTP; and what revoking ends. On bot
 
 import http.client
 import json
+import pathlib
 import re
+import sys
 import time
 
-import harness
-from harness import SOURCE, BothStores, E2eTest, wait_for
-from wire import DENIED, ERROR, ROWS, Peer
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import SOURCE, BothStores, E2eTest, wait_for  # noqa: E402
+from wire import DENIED, ERROR, ROWS, Peer  # noqa: E402
 
 ROLES = ("viewer", "operator", "editor", "worker", "admin")
 RIGHTS = {"any": ROLES, "read": ("viewer", "operator", "editor", "admin"),

@@ -8,8 +8,6 @@
 
 // Feeds any bytes to the cron parser; what it accepts is asked for some fires under every DST rule,
 // which must come in order and be told apart from times that do not match.
-// Build: clang++ -std=c++20 -fsanitize=fuzzer,address -I. -Ishared/include tests/fuzz/cron_fuzz.cc
-//        shared/job/cron*.cc shared/job/zone.cc shared/base/error.cc -lcctz
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon;  // NOLINT(google-build-using-namespace): one function

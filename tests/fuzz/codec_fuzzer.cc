@@ -8,8 +8,6 @@
 
 // Feeds any bytes to the decoder; what it accepts must come out the same after another round, and
 // what it refuses must be refused with a reason.
-// Build: clang++ -std=c++20 -fsanitize=fuzzer,address -I. -Ishared/include tests/fuzz/codec_fuzz.cc
-//        shared/wire/encode.cc shared/wire/decode.cc shared/wire/reader.cc shared/base/error.cc
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace carillon;  // NOLINT(google-build-using-namespace): one function

@@ -2,9 +2,12 @@
 
 import getpass
 import json
+import pathlib
+import sys
 
-import harness
-from harness import BothStores, E2eTest
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import BothStores, E2eTest  # noqa: E402
 
 
 class Audit(BothStores):

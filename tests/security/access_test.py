@@ -4,18 +4,20 @@ can read."""
 import os
 import pathlib
 import pwd
-import re
 import resource
 import shutil
 import signal
 import socket
 import stat
 import subprocess
+import sys
 import threading
 import time
 
-import harness
-from harness import BIN, E2eTest, wait_for
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import BIN, E2eTest, wait_for  # noqa: E402
+from hostile import HostileTest  # noqa: E402
 
 OTHER = "nobody"
 WRONG_TOKEN = "0123456789" * 8
@@ -207,7 +209,7 @@ class TakenPort(E2eTest):
         one.wait_ended("after")
 
 
-class Unproven(E2eTest):
+class Unproven(HostileTest):
     """Who connects without proving who they are."""
 
     GREETINGS = [b"\xff" + b"\0" * 8 + b"\x7f\x03\x01" + mechanism.ljust(20, b"\0") + b"\0" * 32
@@ -216,16 +218,6 @@ class Unproven(E2eTest):
     def setUp(self):
         super().setUp()
         self.one = self.cluster()
-
-    def connect(self):
-        connection = socket.create_connection(("127.0.0.1", self.one.port), timeout=harness.PATIENCE)
-        self.addCleanup(connection.close)
-        return connection
-
-    def status(self, field):
-        """In bytes."""
-        status = pathlib.Path(f"/proc/{self.one.tracker.pid}/status").read_text(encoding="ascii")
-        return int(re.search(rf"^{field}:\s*(\d+) kB", status, re.MULTILINE).group(1)) * 1024
 
     def wanted_seconds(self):
         """For which ZeroMQ's thread has had a core, or waited for one."""
@@ -238,22 +230,17 @@ class Unproven(E2eTest):
 
         def flood(greeting):
             try:
-                self.connect().sendall(greeting + command)
+                self.connect(self.one.port).sendall(greeting + command)
             except OSError:
                 pass
-        before = self.status("VmHWM")
-        threads = [threading.Thread(target=flood, args=(self.GREETINGS[i % 2],)) for i in range(150)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(harness.PATIENCE)
-        self.assertLess(self.status("VmHWM") - before, 64 * 1024 * 1024)
+        with self.bounded_memory(self.one.tracker.pid):
+            self.in_parallel(150, lambda number: flood(self.GREETINGS[number % 2]))
         self.one.rows("list")
 
     def test_no_core_is_busy_when_no_file_descriptor_is_left(self):
         limit = len(os.listdir(f"/proc/{self.one.tracker.pid}/fd")) + 40
         resource.prlimit(self.one.tracker.pid, resource.RLIMIT_NOFILE, (limit, limit))
-        connections = [self.connect() for _ in range(80)]
+        connections = [self.connect(self.one.port) for _ in range(80)]
         time.sleep(0.5)
         before = self.wanted_seconds()
         time.sleep(2)

@@ -5,9 +5,11 @@ import pathlib
 import pwd
 import stat
 import subprocess
+import sys
 
-import harness
-from harness import BIN, E2eTest
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import BIN, E2eTest  # noqa: E402
 
 OTHER = "nobody"
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")

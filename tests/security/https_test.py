@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """HTTP ports with TLS, and behind a proxy: who may connect, what is encrypted, and how a certificate is
 renewed."""
 
@@ -11,9 +10,11 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 
-import harness
-from harness import BIN, E2eTest, Program, free_port, wait_for
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import BIN, E2eTest, Program, free_port, wait_for  # noqa: E402
 
 APP = "billing"
 TOKEN = "tok-1"

@@ -2,77 +2,57 @@
 """Hostile peers of the HTTP ports: what they send costs little memory, and nobody else waits."""
 
 import contextlib
-import http.client
-import json
 import pathlib
-import re
 import resource
 import socket
-import threading
+import sys
 import time
 
-import harness
-from harness import BIN, E2eTest, Program, free_port, wait_for
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+from harness import BIN, Program, free_port  # noqa: E402
+from hostile import MIB, HostileTest, TrackerTest  # noqa: E402
 
-MIB = 1024 * 1024
-RISE_MAX = 64 * MIB
 TOKEN = "tok-1"
 CHUNKED = b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+# Requests whose end two servers would see at two places.
+UNCERTAIN = [
+    b"Content-Length: 4\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+    b"Content-Length: 4, 5\r\n\r\n0\r\n\r\n",
+    b"Content-Length: -1\r\n\r\n0\r\n\r\n",
+    b"Content-Length: 99999999999999999999\r\n\r\n0\r\n\r\n",
+    b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked, identity\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding: xchunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\n-1\r\nx\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nx",
+    b"Transfer-Encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\n1\r\nxx\r\n0\r\n\r\n",
+]
+NEXT = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-class HostileTest(E2eTest):
-    @contextlib.contextmanager
-    def bounded_memory(self, pid):
-        """The most memory that a process has meanwhile is at most 64 MiB more than now."""
-
-        def read(name):
-            status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-            return int(re.search(rf"^{name}:\s*(\d+) kB", status, re.MULTILINE).group(1)) * 1024
-
-        pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
-        before = read("VmRSS")
-        yield
-        self.assertLess(read("VmHWM") - before, RISE_MAX)
-
-    def connect(self, port):
-        peer = socket.create_connection(("127.0.0.1", port), timeout=harness.PATIENCE)
-        self.addCleanup(peer.close)
-        return peer
-
-    def pour(self, port, begin, piece, most=200 * MIB):
-        """Sends without end, until the other side has closed the connection."""
-        peer = self.connect(port)
-        sent = len(begin)
-        try:
-            peer.sendall(begin)
-            while sent < most:
-                peer.sendall(piece)
-                sent += len(piece)
-        except OSError:
-            pass
-        self.assertLess(sent, most, "it was not closed")
-
+class HttpTest(HostileTest):
     def pour_all(self, pid, port, path):
         with self.bounded_memory(pid):
             self.pour(port, CHUNKED % path + b"5;x=", b"x" * 65536)
             self.pour(port, CHUNKED % path + b"0\r\n", b"X: " + b"x" * 65000 + b"\r\n")
             self.pour(port, b"GET / HTTP/1.1\r\nHost: localhost\r\n", b"X: y\r\n" * 10_000)
 
+    def send_uncertain(self, port, path):
+        """Each is refused, and nothing after it is read as a request."""
+        for rest in UNCERTAIN:
+            with self.subTest(rest):
+                heard = self.answers_to(port, b"POST %s HTTP/1.1\r\nHost: localhost\r\nXXL-JOB-ACCESS-TOKEN: tok-1\r\n"
+                                        % path + rest + NEXT)
+                self.assertRegex(heard, rb"^HTTP/1\.1 4\d\d ")
+                self.assertEqual(heard.count(b"HTTP/1.1 "), 1, heard)
 
-class JobTracker(HostileTest):
-    def start(self, *flags):
-        self.port = free_port()
-        self.one = self.cluster(flags=["--http", f"127.0.0.1:{self.port}", *flags])
-        return self.one.tracker.pid
 
-    def status_of(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().status
-        finally:
-            connection.close()
-
+class JobTracker(HttpTest, TrackerTest):
     def test_endless_requests_are_refused_early(self):
         self.pour_all(self.start(), self.port, b"/api/callback")
 
@@ -108,19 +88,7 @@ class JobTracker(HostileTest):
         for body in (b"[" + b"1," * (5 * MIB // 2 - 10) + b"1]",
                      b"[" + b",".join([result] * (5 * MIB // 30)) + b"]"):
             with self.bounded_memory(pid):
-                threads = [threading.Thread(target=self.post, args=(body,)) for _ in range(6)]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
-
-    def post(self, body):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-        try:
-            connection.request("POST", "/api/callback", body)
-            connection.getresponse().read()
-        finally:
-            connection.close()
+                self.in_parallel(6, lambda _, body=body: self.ask("POST", "/api/callback", body))
 
     def test_slow_connections_leave_places_for_healthz_and_are_closed(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -138,23 +106,6 @@ class JobTracker(HostileTest):
                 self.assertEqual(self.status_of(path), 200, path)
             self.assertEqual(slow[0].recv(1), b"")
             self.assertLess(time.monotonic() - begun, 10 + 10 * harness.slowness())
-
-    def register(self, address, app="hostile"):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-        try:
-            connection.request("POST", "/api/registry", json.dumps({
-                "registryGroup": "EXECUTOR", "registryKey": app, "registryValue": address}))
-            return json.loads(connection.getresponse().read())
-        finally:
-            connection.close()
-
-    def manage(self, verb, body, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-        try:
-            connection.request("POST", f"/api/{verb}", json.dumps(body), headers)
-            return json.loads(connection.getresponse().read())
-        finally:
-            connection.close()
 
     def test_management_calls_need_a_token_and_reach_no_job_of_task_trackers(self):
         for flags in ((), ("--xxl-token", TOKEN)):
@@ -210,46 +161,76 @@ class JobTracker(HostileTest):
         self.assertIn("***@127.0.0.1", shown)
         self.assertNotIn("password", shown)
 
-    def test_a_hostile_executors_answer_costs_little(self):
+    def test_requests_without_a_certain_end_are_refused(self):
+        self.start()
+        self.send_uncertain(self.port, b"/api/callback")
+
+    def test_requests_in_one_piece_are_answered_one_by_one(self):
         pid = self.start()
-        server = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(server.close)
-        poured = []
-
-        def serve():
-            with contextlib.suppress(OSError):
-                while True:
-                    peer = server.accept()[0]
-                    sent = 0
-                    with contextlib.suppress(OSError), peer:
-                        peer.recv(65536)
-                        peer.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=")
-                        while sent < 200 * MIB:
-                            peer.sendall(b"x" * 65536)
-                            sent += 65536
-                    poured.append(sent)
-
-        threading.Thread(target=serve, daemon=True).start()
         with self.bounded_memory(pid):
-            address = f"http://127.0.0.1:{server.getsockname()[1]}/"
-            self.assertEqual(self.register(address)["code"], 200)
-            self.one.submit("--task-id", "one", "--group", "hostile", "--dispatch", "push", "--handler", "x")
-            wait_for("its answers", lambda: poured)
-        self.assertLess(max(poured), 200 * MIB)
+            heard = self.answers_to(self.port, NEXT * 3000)
+        self.assertEqual(heard.count(b"HTTP/1.1 200 OK\r\n"), 3000)
+
+    def test_clients_that_neither_send_nor_read_delay_no_others(self):
+        pid = self.start()
+        slow = b"POST /api/callback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000000\r\n\r\n["
+        with self.bounded_memory(pid):
+            for number in range(300):
+                peer = self.connect(self.port)
+                peer.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    peer.send(slow if number % 2 else NEXT.replace(b"/healthz", b"/metrics") * 5000)
+            for path in ("/healthz", "/readyz", "/metrics"):
+                self.assertEqual(self.status_of(path), 200, path)
 
 
-class Executor(HostileTest):
-    def test_endless_requests_are_refused_early(self):
+class Executor(HttpTest):
+    """The port of a task tracker that serves an xxl-job admin."""
+
+    def setUp(self):
+        super().setUp()
         one = self.cluster(tracker=False)
-        port = free_port()
+        self.port = free_port()
         executor = Program(
             [BIN / "tasktracker", "--tracker", "off", "--xxl-admin", f"http://127.0.0.1:{free_port()}/",
-             "--xxl-appname", "billing", "--xxl-port", port, "--xxl-token", TOKEN,
+             "--xxl-appname", "billing", "--xxl-port", self.port, "--xxl-token", TOKEN,
              "--data", one.folder / "data" / "executor"],
             one.folder / "logs" / "executor.log", one.env, "tasktracker")
         one.workers.append(executor)
         executor.ready()
-        self.pour_all(executor.pid, port, b"/run")
+        self.pid = executor.pid
+
+    def test_endless_requests_are_refused_early(self):
+        self.pour_all(self.pid, self.port, b"/run")
+
+    def test_requests_without_a_certain_end_are_refused(self):
+        self.send_uncertain(self.port, b"/run")
+
+    def test_calls_without_a_token_start_nothing_and_their_bodies_are_not_received(self):
+        run = b'{"jobId":1,"logId":1,"glueType":"GLUE_SHELL","glueSource":"touch %s"}'
+        note = self.folder / "note"
+        run %= str(note).encode()
+        for token in (b"", b"XXL-JOB-ACCESS-TOKEN: wrong\r\n"):
+            for path in (b"/run", b"/trigger", b"/kill", b"/log"):
+                heard = self.answers_to(self.port, b"POST %s HTTP/1.1\r\nHost: localhost\r\n%s"
+                                        b"Content-Length: %d\r\n\r\n%s" % (path, token, len(run), run))
+                self.assertIn(b"The access token is wrong.", heard)
+        with self.bounded_memory(self.pid):
+            for _ in range(100):
+                peer = self.connect(self.port)
+                peer.sendall(b"POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000000\r\n\r\n")
+                self.assertIn(b"The access token is wrong.", peer.recv(4096))
+                with contextlib.suppress(OSError):
+                    peer.sendall(b" " * MIB)
+        self.assertFalse(note.exists())
+
+    def test_giant_bodies_are_refused(self):
+        head = b"POST /run HTTP/1.1\r\nHost: localhost\r\nXXL-JOB-ACCESS-TOKEN: tok-1\r\n"
+        with self.bounded_memory(self.pid):
+            heard = self.answers_to(self.port, head + b"Content-Length: 1073741824\r\n\r\n{")
+            self.assertRegex(heard, rb"^HTTP/1\.1 413 ")
+            self.pour(self.port, head + b"Transfer-Encoding: chunked\r\n\r\n",
+                      b"10000\r\n" + b" " * 65536 + b"\r\n")
 
 
 if __name__ == "__main__":
