@@ -286,6 +286,18 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ListFigures& ask) const {
+    FiguresAnswer answer;
+    const FiguresKey from = std::max(ask.after, FiguresKey{ask.since, GroupId{}, GroupId{}});
+    for (auto next = tables_.figures.upper_bound(from);
+         next != tables_.figures.end() && !is_full(answer.rows, ask.limit); ++next) {
+      const FiguresRow& row = next->second;
+      if (ask.until != WallTime{} && row.minute >= ask.until) break;
+      if (!ask.group || row.group == ask.group) answer.rows.push_back(row);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ListOutput& ask) const {
     OutputAnswer answer;
     for (auto next =

@@ -275,6 +275,17 @@ struct ListAudit {
 struct AuditAnswer {
   std::vector<AuditRow> rows{};
 };
+// By minute, group and partition.
+struct ListFigures {
+  GroupId group{};  // the whole group; 0: all
+  WallTime since{};
+  WallTime until{};      // before this; epoch: no limit
+  FiguresKey after{};    // page: later rows only
+  std::int64_t limit = 0;
+};
+struct FiguresAnswer {
+  std::vector<FiguresRow> rows{};
+};
 struct ListNodes {};
 struct NodesAnswer {
   std::vector<NodeRow> nodes{};
@@ -284,12 +295,12 @@ using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelay
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
                           ReadExecutorResults, FindGroup, MakeGroup, SplitGroup, ListWaiting,
                           ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
-                          CountLog, ListScripts, ListAudit, CountFeedback, ListNodes>;
+                          CountLog, ListScripts, ListAudit, ListFigures, CountFeedback, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
                  InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
                  DefinitionsAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
-                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FeedbackCounts, NodesAnswer>;
+                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FiguresAnswer, FeedbackCounts, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

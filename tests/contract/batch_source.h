@@ -107,6 +107,7 @@ class BatchSource {
   void index_log(Operations& to);
   AuditRow new_audit();
   void add_audit(Operations& to);
+  void put_figures(Operations& to);
 
   SeededRandom random_;
   WallTime now_{};

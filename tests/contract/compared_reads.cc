@@ -259,6 +259,22 @@ class Reads {
     compare(CountFeedback{}, "how much feedback waits", &FeedbackCounts::rows);
     compare(ListNodes{}, "nodes", &NodesAnswer::nodes);
     compare_audit();
+    compare_figures();
+  }
+
+  void compare_figures() {
+    compare(ListFigures{.limit = kAll}, "figures", &FiguresAnswer::rows);
+    const auto& all = twins_.tables().figures;
+    if (all.empty()) return;
+    auto at = all.begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
+    const FiguresRow one = at->second;
+    compare(ListFigures{.group = one.group, .since = one.minute, .limit = 3},
+            "figures of a group", &FiguresAnswer::rows);
+    compare(ListFigures{.until = one.minute, .limit = 10}, "figures before a minute",
+            &FiguresAnswer::rows);
+    compare(ListFigures{.after = figures_key(one), .limit = 10}, "page of the figures",
+            &FiguresAnswer::rows);
   }
 
   void compare_audit() {

@@ -134,6 +134,7 @@ TEST_F(SqliteStoreTest, MigratesTheTablesOfGroups) {
                                "DROP TABLE lts_log_piece;\n"
                                "DROP TABLE lts_waiting_group;\n"
                                "DROP TABLE lts_audit;\n"
+                               "DROP TABLE lts_figures;\n"
                                "ALTER TABLE lts_job_log DROP COLUMN executor_log_id;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN number;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN address;\n"
