@@ -101,15 +101,32 @@ Status Host::listen() {
   if (settings_.http.empty()) return {};
   auto pages = OperationsPages::open(
       settings_.http, loop_,
-      [this] {
-        auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
-        numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
-        return numbers;
-      },
+      {.metrics = [this] { return metrics(); },
+       .levels =
+           [this](const std::string& group, OperationsPages::OnLevels done) {
+             if (tracker() != nullptr) return tracker()->ask_levels(group, std::move(done));
+             done(Error{ErrorCode::kUnavailable, "the job tracker is starting, try again"});
+           },
+       .on_answered = [this](Duration time) { http_times_.record(time); }},
       settings_.xxl_listen.empty() ? xxl_.get() : nullptr);
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
   return {};
+}
+
+// Copies the numbers of the loop; the metrics are made of them on the thread of the HTTP server.
+std::function<std::vector<Metric>()> Host::metrics() {
+  TrackerMetrics numbers = tracker() == nullptr ? TrackerMetrics{} : tracker()->metrics();
+  numbers.stats.emplace_back("standing_by", stands_by_ ? 1 : 0);
+  return [this, numbers = std::move(numbers)] {
+    std::vector<Metric> all = metrics_of(numbers);
+    all.push_back({.name = "carillon_http_request_seconds",
+                   .help = "Time from a request over HTTP to its answer",
+                   .type = MetricType::kHistogram,
+                   .samples = {Sample{.histogram = http_times_.values(kMicroseconds)}}});
+    all.push_back(build_info());
+    return all;
+  };
 }
 
 Status Host::listen_to_executors() {
@@ -144,7 +161,8 @@ Status Host::listen_to_executors() {
        .any_name = xxl_->asks_for_token(),
        .body_max = XxlAdmin::kBodyMax,
        .option = "--xxl-listen",
-       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); }},
+       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); },
+       .on_answered = [this](Duration time) { http_times_.record(time); }},
       [this](const net::HttpCall& call, const net::HttpResponder& responder) {
         xxl_->call(call, responder);
       });

@@ -65,6 +65,7 @@ class Host {
 
   int open_doors();
   Status listen();
+  std::function<std::vector<Metric>()> metrics();
   Status listen_to_executors();
   bool is_own_port(const std::string& address) const;
   void on_signal();
@@ -101,6 +102,7 @@ class Host {
   SystemRandom random_{};
   const Logger log_{"jobtracker"};
   EventLoop loop_{clock_};
+  SharedHistogram<kShortTimeBounds> http_times_{};
   std::unique_ptr<net::ServerTransport> transport_;
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;

@@ -62,10 +62,13 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       recurrence_(config_.recurrence, catalog_, ownership_, *this, executing_, batcher_, *this,
                   feedback_, *this, ids_, clock_, task_runner, log_),
       completion_(catalog_, *this, executing_, workers_, batcher_, recurrence_, feedback_, alarms_,
-                  *this, *this, *this, ids_, clock_, random, log_),
-      dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
-                  clock_, task_runner, recurrence_.admission(), completion_, *this, log_),
+                  *this, metrics_, *this, *this, ids_, clock_, random, log_),
+      dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, metrics_, batcher_,
+                  questions, clock_, task_runner, recurrence_.admission(), completion_, *this,
+                  log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
+      figures_(metrics_, catalog_, ownership_, executing_, workers_, executors_, questions,
+               batcher_, clock_),
       auditor_(batcher_, ids_, clock_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
@@ -97,7 +100,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
           },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
-              batcher_, *this, feedback_, alarms_, *this, *this, auditor_, ids_, clock_),
+              batcher_, *this, feedback_, alarms_, *this, *this, auditor_, metrics_, ids_, clock_),
       stops_(catalog_, executing_, workers_, completion_, batcher_, *this, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, stops_, auditor_, ids_, clock_),
@@ -119,8 +122,8 @@ JobTracker::Memory JobTracker::take_memory(const Partitions& kept) {
       .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now()), ownership_.owned()),
       .called_off = stops_.take_called_off(),
       .executor_silence = std::exchange(executor_silence_, {}),
-      .definitions =
-          is_known ? catalog_.take_known(kept & ownership_.owned()) : KnownDefinitions{}};
+      .definitions = is_known ? catalog_.take_known(kept & ownership_.owned()) : KnownDefinitions{},
+      .metrics = std::exchange(metrics_, {})};
 }
 
 void JobTracker::go_on_from(Memory memory) {
@@ -128,6 +131,7 @@ void JobTracker::go_on_from(Memory memory) {
   recovery_.go_on_from(std::move(memory.silences));
   stops_.go_on_from(std::move(memory.called_off));
   executor_silence_ = std::move(memory.executor_silence);
+  metrics_ = std::move(memory.metrics);
   first_question_ = {.known = memory.definitions.partitions,
                      .unsettled = std::move(memory.definitions.unsettled)};
   catalog_.go_on_from(std::move(memory.definitions.definitions));
@@ -202,6 +206,9 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     registry_.run_once();
     pusher_.run_once();
     alarms_.run_once();
+  });
+  every(std::chrono::seconds{1}, [this] {
+    if (!stopping_ && !may_be_fenced()) figures_.run_once();
   });
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });
@@ -509,83 +516,6 @@ void JobTracker::with_group(const std::string& name,
     know(group);
     for (const auto& one : all) one(catalog_.group(group.id));
   });
-}
-
-// ---- housekeeping ----
-
-std::vector<Stat> JobTracker::stats() const {
-  const auto executor_groups = static_cast<std::size_t>(
-      std::count_if(workers_.all().begin(), workers_.all().end(),
-                    [](const auto& worker) { return is_push_session(worker.first); }));
-  const auto isolated = static_cast<std::int64_t>(
-      std::count_if(workers_.all().begin(), workers_.all().end(),
-                    [](const auto& worker) { return worker.second->is_isolated; }));
-  const auto overloaded = static_cast<std::int64_t>(
-      std::count_if(workers_.all().begin(), workers_.all().end(),
-                    [](const auto& worker) { return !worker.second->overload.empty(); }));
-  return {{"jobs_submitted_total", submit_.submitted()},
-          {"jobs_claimed_total", dispatcher_.claims()},
-          {"jobs_handed_out_total", dispatcher_.handed_out()},
-          {"attempts_ended_total", completion_.ended()},
-          {"late_reports_total", completion_.late_reports()},
-          {"workers_lost_total", recovery_.workers_lost()},
-          {"jobs_quarantined_total", completion_.quarantined() + recurrence_.quarantined()},
-          {"feedback_taken_total", feedback_.taken()},
-          {"feedback_dropped_total", feedback_.dropped()},
-          {"feedback_waiting", feedback_.waiting()},
-          {"alarms_sent_total", alarms_.sent()},
-          {"alarm_tries_failed_total", alarms_.failed()},
-          {"alarms_dropped_total", alarms_.dropped()},
-          {"alarms_waiting", alarms_.waiting()},
-          {"bad_frames_total", bad_frames_},
-          {"foreign_frames_total", foreign_frames_},
-          {"requests_slowed_down_total", batcher_.slowed_down()},
-          {"commits_total", batcher_.commits()},
-          {"operations_committed_total", batcher_.committed_operations()},
-          {"operations_pending", static_cast<std::int64_t>(batcher_.pending_rows())},
-          {"jobs_in_memory", static_cast<std::int64_t>(dispatcher_.jobs_in_memory())},
-          {"jobs_executing", static_cast<std::int64_t>(executing_.size())},
-          {"definitions", static_cast<std::int64_t>(catalog_.definitions().size())},
-          {"groups", static_cast<std::int64_t>(catalog_.groups().size())},
-          {"partitions", static_cast<std::int64_t>(ownership_.owned().count())},
-          {"workers", static_cast<std::int64_t>(workers_.all().size() - executor_groups)},
-          {"workers_isolated", isolated},
-          {"workers_overloaded", overloaded},
-          {"executor_calls_total", pusher_.calls()},
-          {"executor_runs_lost_total", pusher_.runs_lost()},
-          {"executor_late_results_total", pusher_.late_results()},
-          {"store_away", store_is_away_ ? 1 : 0},
-          {"store_full", batcher_.lacks_room() ? 1 : 0}};
-}
-
-Sizes JobTracker::sizes() const {
-  Sizes all{{"output_under_way", output_under_way_.size()},
-            {"leaving", leaving_.size()},
-            {"groups_to_come", groups_to_come_.size()},
-            {"searches", searches_.size()},
-            {"unwell_executors", executor_health_.size()},
-            {"quiet_executors", executor_silence_.size()}};
-  add_sizes(all, "catalog", catalog_.sizes());
-  add_sizes(all, "executing", executing_.sizes());
-  add_sizes(all, "executors", executors_.sizes());
-  add_sizes(all, "workers", workers_.sizes());
-  add_sizes(all, "batcher", batcher_.sizes());
-  add_sizes(all, "feedback", feedback_.sizes());
-  add_sizes(all, "alarms", alarms_.sizes());
-  add_sizes(all, "recurrence", recurrence_.sizes());
-  add_sizes(all, "completion", completion_.sizes());
-  add_sizes(all, "dispatcher", dispatcher_.sizes());
-  add_sizes(all, "recovery", recovery_.sizes());
-  add_sizes(all, "management", management_.sizes());
-  add_sizes(all, "run_logs", run_logs_.sizes());
-  add_sizes(all, "pusher", pusher_.sizes());
-  add_sizes(all, "registry", registry_.sizes());
-  add_sizes(all, "new_groups", new_groups_.sizes());
-  add_sizes(all, "bulk", bulk_.sizes());
-  add_sizes(all, "submit", submit_.sizes());
-  add_sizes(all, "stops", stops_.sizes());
-  add_sizes(all, "query", query_.sizes());
-  return all;
 }
 
 }  // namespace carillon::jobtracker

@@ -279,8 +279,8 @@ struct AuditAnswer {
 struct ListFigures {
   GroupId group{};  // the whole group; 0: all
   WallTime since{};
-  WallTime until{};      // before this; epoch: no limit
-  FiguresKey after{};    // page: later rows only
+  WallTime until{};    // before this; epoch: no limit
+  FiguresKey after{};  // page: later rows only
   std::int64_t limit = 0;
 };
 struct FiguresAnswer {
@@ -297,10 +297,10 @@ using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelay
                           ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
                           CountLog, ListScripts, ListAudit, ListFigures, CountFeedback, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
-using ReadAnswer =
-    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
-                 InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
-                 DefinitionsAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
-                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FiguresAnswer, FeedbackCounts, NodesAnswer>;
+using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
+                                FeedbackAnswer, InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer,
+                                GroupAnswer, DefinitionsAnswer, ExecutingAnswer, HistoryAnswer,
+                                OutputAnswer, CountAnswer, LogCountAnswer, ScriptsAnswer,
+                                AuditAnswer, FiguresAnswer, FeedbackCounts, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

@@ -15,14 +15,16 @@ namespace carillon {
 
 // Upper limits of buckets, inclusive, in microseconds: 1 ms to an hour.
 inline constexpr std::array<std::int64_t, 16> kTimeBounds = {
-    1'000,     2'500,     5'000,      10'000,     25'000,      50'000,      100'000,     250'000,
-    1'000'000, 2'500'000, 10'000'000, 30'000'000, 60'000'000, 300'000'000, 900'000'000, 3'600'000'000};
+    1'000,      2'500,       5'000,       10'000,       25'000,     50'000,
+    100'000,    250'000,     1'000'000,   2'500'000,    10'000'000, 30'000'000,
+    60'000'000, 300'000'000, 900'000'000, 3'600'000'000};
 // For times that are mostly below a second: 100 us to 10 s.
 inline constexpr std::array<std::int64_t, 14> kShortTimeBounds = {
-    100,    250,     500,     1'000,   2'500,     5'000,     10'000,
+    100,    250,    500,     1'000,   2'500,     5'000,     10'000,
     25'000, 50'000, 100'000, 250'000, 1'000'000, 2'500'000, 10'000'000};
 // For numbers of rows.
-inline constexpr std::array<std::int64_t, 9> kSizeBounds = {1, 4, 16, 64, 256, 512, 1024, 4096, 8192};
+inline constexpr std::array<std::int64_t, 9> kSizeBounds = {1,   4,    16,   64,  256,
+                                                            512, 1024, 4096, 8192};
 
 // Number of these units in one unit of a metric.
 inline constexpr double kMicroseconds = 1e6;

@@ -269,8 +269,8 @@ class Reads {
     auto at = all.begin();
     std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
     const FiguresRow one = at->second;
-    compare(ListFigures{.group = one.group, .since = one.minute, .limit = 3},
-            "figures of a group", &FiguresAnswer::rows);
+    compare(ListFigures{.group = one.group, .since = one.minute, .limit = 3}, "figures of a group",
+            &FiguresAnswer::rows);
     compare(ListFigures{.until = one.minute, .limit = 10}, "figures before a minute",
             &FiguresAnswer::rows);
     compare(ListFigures{.after = figures_key(one), .limit = 10}, "page of the figures",

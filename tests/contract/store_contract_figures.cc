@@ -37,12 +37,9 @@ TEST_P(StoreContract, StoresTheFiguresOfAMinuteAndReplacesThem) {
 TEST_P(StoreContract, FindsFiguresByGroupAndTimeInPages) {
   committed({PutFigures{figures(12, 1)}, PutFigures{figures(10, 2, 7)}, PutFigures{figures(10, 2)},
              PutFigures{figures(10, 1)}, PutFigures{figures(11, 2)}});
-  const auto found = [&](const ListFigures& question) {
-    return ask<FiguresAnswer>(question).rows;
-  };
-  EXPECT_THAT(found({.limit = 10}),
-              ElementsAre(figures(10, 1), figures(10, 2), figures(10, 2, 7), figures(11, 2),
-                          figures(12, 1)));
+  const auto found = [&](const ListFigures& question) { return ask<FiguresAnswer>(question).rows; };
+  EXPECT_THAT(found({.limit = 10}), ElementsAre(figures(10, 1), figures(10, 2), figures(10, 2, 7),
+                                                figures(11, 2), figures(12, 1)));
   EXPECT_THAT(found({.group = GroupId{2}, .limit = 10}),
               ElementsAre(figures(10, 2), figures(10, 2, 7), figures(11, 2)));
   EXPECT_THAT(found({.since = WallTime{11 * kMinute}, .limit = 10}),

@@ -143,9 +143,9 @@ void add_audit(const MemoryTables& tables, StoredTables& to) {
 
 void add_figures(const MemoryTables& tables, StoredTables& to) {
   StoredTable& figures = to["lts_figures"];
-  figures.columns = {"minute_us",       "group_id",        "part_id",         "submitted",
-                     "started",         "ended",           "failed",          "lateness_p50_ms",
-                     "lateness_p95_ms", "lateness_p99_ms", "backlog",         "workers",
+  figures.columns = {"minute_us",       "group_id",        "part_id", "submitted",
+                     "started",         "ended",           "failed",  "lateness_p50_ms",
+                     "lateness_p95_ms", "lateness_p99_ms", "backlog", "workers",
                      "threads"};
   for (const auto& [key, one] : tables.figures) {
     figures.rows.push_back(line(one.minute, one.group, one.part, one.submitted, one.started,
