@@ -104,8 +104,8 @@ std::vector<Option> network_options() {
        .section = "Network"},
       {.name = "http",
        .placeholder = "HOST:PORT",
-       .help = "Address that serves /healthz, /readyz and /metrics and registers xxl-job "
-               "executors. off disables it.",
+       .help = "Address that serves /healthz, /readyz, /metrics and /autoscale/GROUP and registers "
+               "xxl-job executors. off disables it.",
        .fallback = "127.0.0.1:8080",
        .check = check_http,
        .section = "Network"},

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "shared/base/host_name.h"
 #include "shared/job/group_name.h"
+#include "shared/net/http/own_name.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -19,12 +19,6 @@ constexpr const char* kPages =
     "/metrics  metrics in the Prometheus text format\n"
     "/autoscale/GROUP  the work of a node group as JSON, for an autoscaler\n";
 constexpr std::string_view kAutoscale = "/autoscale/";
-
-// Names of this machine for others: Prometheus sends the name that it connects to.
-std::vector<std::string> names_of_machine() {
-  const std::string name = host_name();
-  return {name, name.substr(0, name.find('.'))};
-}
 
 std::string path_of(const net::HttpCall& call) {
   return call.target.substr(0, call.target.find('?'));
@@ -58,7 +52,7 @@ Result<std::unique_ptr<OperationsPages>> OperationsPages::open(const std::string
                                                                XxlAdmin* xxl) {
   std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(source), xxl));
   net::HttpServerConfig config{
-      .names = names_of_machine(),
+      .names = net::names_of_machine(),
       .kept_paths = {kHealth, kReady, kMetrics},
       .check_head = [raw =
                          pages.get()](const net::HttpCall& head) { return raw->check_head(head); },

@@ -74,6 +74,10 @@ struct TaskTrackerOptions {
 
   XxlOptions xxl{};
 
+  // "HOST:PORT" for pages with the health and metrics of this task tracker; port 0: any free port.
+  // The pages need no token. Empty: none.
+  std::string http{};
+
   // Time between SIGTERM and SIGKILL for a process, or between a stop request and the end of the
   // run for a handler.
   Duration kill_grace = std::chrono::seconds{5};
@@ -118,6 +122,9 @@ class TaskTracker {
 
   // Address of this executor for an xxl-job admin. Empty: it is not an executor.
   virtual std::string xxl_address() const = 0;
+
+  // Address of its pages, "http://HOST:PORT". Empty: it has none.
+  virtual std::string http_address() const = 0;
 
   // Registers and takes jobs until it is stopped. Retries while no job tracker is reachable, and
   // logs this once.
