@@ -107,7 +107,8 @@ Status Host::listen() {
              if (tracker() != nullptr) return tracker()->ask_levels(group, std::move(done));
              done(Error{ErrorCode::kUnavailable, "the job tracker is starting, try again"});
            },
-       .on_answered = [this](Duration time) { http_times_.record(time); }},
+       .on_answered = [this](Duration time) { http_times_.record(time); },
+       .names = settings_.http_names},
       settings_.xxl_listen.empty() ? xxl_.get() : nullptr);
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();

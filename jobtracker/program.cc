@@ -109,6 +109,13 @@ std::vector<Option> network_options() {
        .fallback = "127.0.0.1:8080",
        .check = check_http,
        .section = "Network"},
+      {.name = "http-names",
+       .kind = OptionKind::kList,
+       .placeholder = "NAME,...",
+       .help = "Further host names under which these pages may be called, like that of a proxy.",
+       .fallback_help = "only the machine's own name and addresses",
+       .section = "Network",
+       .by_comma = true},
       {.name = "keys",
        .placeholder = "DIR",
        .help = "Folder with server.key, server.pub and clients/*.pub. Only programs with one of "
@@ -418,6 +425,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.listen = configuration.text("listen");
   settings.advertise = configuration.text("advertise");
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
+  settings.http_names = configuration.list("http-names");
   settings.store_wait = configuration.duration("store-wait");
   settings.silence = configuration.duration("silence");
   settings.access = {.keys = configuration.text("keys"),

@@ -57,6 +57,8 @@ Result<std::unique_ptr<OperationsPages>> OperationsPages::open(const std::string
       .check_head = [raw =
                          pages.get()](const net::HttpCall& head) { return raw->check_head(head); },
       .on_answered = pages->source_.on_answered};
+  const std::vector<std::string>& more = pages->source_.names;
+  config.names.insert(config.names.end(), more.begin(), more.end());
   if (xxl != nullptr) {
     config.body_max = XxlAdmin::kBodyMax;
     if (xxl->asks_for_token()) config.any_name_for = XxlAdmin::is_target;

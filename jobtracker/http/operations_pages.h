@@ -32,6 +32,7 @@ class OperationsPages {
     std::function<std::function<std::vector<Metric>()>()> metrics{};
     std::function<void(const std::string& group, OnLevels done)> levels{};
     std::function<void(Duration)> on_answered{};  // see net::HttpServerConfig
+    std::vector<std::string> names{};             // further host names that requests may use
   };
   static Result<std::unique_ptr<OperationsPages>> open(const std::string& address, EventLoop& loop,
                                                        Source source, XxlAdmin* xxl = nullptr);
