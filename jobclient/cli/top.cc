@@ -20,7 +20,7 @@ constexpr Duration kFiguresBack = std::chrono::minutes{5};
 constexpr std::size_t kLinesAbove = 4;  // the summary, and the header of the table
 constexpr int kTopPagesMax = 100;
 
-std::int64_t number_of(const Row& row, const std::string& name) {
+std::int64_t top_number(const Row& row, const std::string& name) {
   const Field* field = find_field(row, name);
   const auto* number = field == nullptr ? nullptr : std::get_if<std::int64_t>(field);
   return number == nullptr ? 0 : *number;
@@ -80,22 +80,22 @@ Result<TopLook> look(JobClient& client, const Clock& clock, const std::string& g
     if (state == "gone" || state == "unreachable") continue;
     TopNodes& of_group = found.nodes[field_text(node, "group")];
     ++of_group.workers;
-    of_group.threads += number_of(node, "threads");
-    of_group.free += number_of(node, "free");
+    of_group.threads += top_number(node, "threads");
+    of_group.free += top_number(node, "free");
   }
   found.figures = newest_of(CARILLON_TRY(all_rows(
       client, &JobClient::figures, {.group = group, .since = clock.wall_now() - kFiguresBack})));
   const RowPage stats = CARILLON_TRY(client.stats());
   for (const Row& row : stats.rows) {
-    found.submitted += number_of(row, "jobs_submitted_total");
-    found.ended += number_of(row, "attempts_ended_total");
+    found.submitted += top_number(row, "jobs_submitted_total");
+    found.ended += top_number(row, "attempts_ended_total");
   }
   found.at = clock.steady_now();
   return found;
 }
 
 // The busiest groups first.
-std::vector<Row> rows_of(const TopLook& found) {
+std::vector<Row> top_rows(const TopLook& found) {
   std::vector<Row> rows;
   for (const Row& group : found.groups) {
     const std::string name = field_text(group, "group");
@@ -107,21 +107,21 @@ std::vector<Row> rows_of(const TopLook& found) {
             {"workers", of_group.workers},
             {"threads", of_group.threads},
             {"free", of_group.free},
-            {"executing", number_of(group, "executing")},
-            {"due", number_of(group, "due")},
-            {"waiting", number_of(group, "waiting")}};
+            {"executing", top_number(group, "executing")},
+            {"due", top_number(group, "due")},
+            {"waiting", top_number(group, "waiting")}};
     const auto figures = found.figures.find(name);
     for (const char* field : {"submitted", "started", "ended", "failed", "lateness_p50_ms",
                               "lateness_p95_ms", "lateness_p99_ms"}) {
       row.emplace_back(field, figures == found.figures.end() ? std::int64_t{0}
-                                                             : number_of(figures->second, field));
+                                                             : top_number(figures->second, field));
     }
     rows.push_back(std::move(row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& one, const Row& other) {
     const auto key = [](const Row& row) {
-      return std::tuple{-number_of(row, "due"), -number_of(row, "executing"),
-                        -number_of(row, "ended")};
+      return std::tuple{-top_number(row, "due"), -top_number(row, "executing"),
+                        -top_number(row, "ended")};
     };
     return key(one) < key(other);
   });
@@ -142,7 +142,7 @@ std::string summary_of(const Context& context, const TopLook& now, const TopLook
   for (const Row& row : rows) {
     for (const char* field :
          {"workers", "threads", "free", "executing", "due", "started", "ended", "failed"})
-      sums[field] += number_of(row, field);
+      sums[field] += top_number(row, field);
   }
   const auto text = [&](const char* field) { return std::to_string(sums[field]); };
   RowStyle style = context.style;
@@ -181,7 +181,7 @@ std::vector<RowColumn> top_columns() {
 
 std::string text_of(const Context& context, const TopLook& now, const TopLook* before,
                     const TerminalSize& size) {
-  std::vector<Row> rows = rows_of(now);
+  std::vector<Row> rows = top_rows(now);
   std::ostringstream text;
   text << summary_of(context, now, before, rows);
   const std::size_t room = size.height > kLinesAbove + 2 ? size.height - kLinesAbove - 1 : 0;
@@ -198,7 +198,7 @@ std::string text_of(const Context& context, const TopLook& now, const TopLook* b
 
 void print_json(Context& context, const TopLook& now) {
   RowOutput output(context.out(), context.style, {});
-  for (const Row& row : rows_of(now)) output.add(row);
+  for (const Row& row : top_rows(now)) output.add(row);
   output.finish();
 }
 

@@ -1,6 +1,7 @@
 #include "jobtracker/figures/figures_desk.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace carillon::jobtracker {
@@ -106,9 +107,10 @@ std::map<GroupId, GroupLevels> FiguresDesk::levels() const {
     const Group* whole = catalog_.whole_of(part);
     if (whole != nullptr && ownership_.has(part)) groups[whole->id].due += due;
   }
-  for (const auto& [id, entry] : executing_.all()) {
-    const Group* whole = catalog_.whole_of(entry.row.job.group);
-    if (whole != nullptr) ++groups[whole->id].executing;
+  std::unordered_map<GroupId, std::int64_t> executing;
+  for (const auto& [id, entry] : executing_.all()) ++executing[entry.row.job.group];
+  for (const auto& [part, count] : executing) {
+    if (const Group* whole = catalog_.whole_of(part)) groups[whole->id].executing += count;
   }
   return groups;
 }

@@ -29,7 +29,7 @@ wire::Row minute_row(const std::string& at, const std::string& group, std::int64
 }
 
 // Two groups; the figures of two minutes.
-wire::Message two_groups(const wire::Message& request) {
+wire::Message two_busy_groups(const wire::Message& request) {
   const auto& query = std::get<wire::Query>(request);
   if (query.what == "groups")
     return wire::Rows{.rows = {group_row("quiet", 0), group_row("busy", 700)}};
@@ -52,7 +52,7 @@ wire::Message two_groups(const wire::Message& request) {
 }
 
 TEST(Top, ShowsGroupsWithTheLastMinuteTheBusiestFirst) {
-  Cli cli(two_groups);
+  Cli cli(two_busy_groups);
   EXPECT_EQ(cli.run({"top", "--once"}), kDone) << cli.err.str();
   const std::string text = cli.out.str();
   EXPECT_THAT(text, AllOf(HasSubstr("groups 2  workers 1  threads 2 of 8  running 4  due 700"),
@@ -69,7 +69,7 @@ TEST(Top, ShowsGroupsWithTheLastMinuteTheBusiestFirst) {
 }
 
 TEST(Top, JsonIsOneArrayWithARowForEachGroup) {
-  Cli cli(two_groups);
+  Cli cli(two_busy_groups);
   EXPECT_EQ(cli.run({"top", "-o", "json"}), kDone) << cli.err.str();
   EXPECT_THAT(cli.out.str(), HasSubstr("{\"group\":\"busy\",\"kind\":\"pull\",\"workers\":1,"
                                        "\"threads\":8,\"free\":6,\"executing\":2,\"due\":700,"));
