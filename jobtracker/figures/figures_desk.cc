@@ -138,7 +138,7 @@ FiguresRow FiguresDesk::row_of(WallTime minute, GroupId part, const GroupMinute&
 
 void FiguresDesk::write(WallTime minute) {
   const auto minutes = metrics_.take_minute();
-  if (batcher_.is_full()) return;
+  if (unstored_ > 0) return;
   const auto all_members = members();
   const GroupMinute none;
   for (const auto& [id, group] : catalog_.groups()) {
@@ -147,9 +147,10 @@ void FiguresDesk::write(WallTime minute) {
     const FiguresRow row =
         row_of(minute, id, found == minutes.end() ? none : found->second, all_members);
     if (is_empty(row)) continue;
+    ++unstored_;
     // A row that cannot be stored is missing.
     batcher_.post(Urgency::kHousekeeping, PutFigures{row},
-                  [](Operation&, const Outcome&, const Error*) {});
+                  [this](Operation&, const Outcome&, const Error*) { --unstored_; });
   }
 }
 

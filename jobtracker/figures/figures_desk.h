@@ -21,8 +21,8 @@ namespace carillon::jobtracker {
 // The figures of the node groups: stores those of each minute, and knows the current work.
 //
 // A minute's row is written by the owner of the partition when the minute is over; a group without
-// any events, due jobs and task trackers has none. After a restart a minute may be incomplete. If
-// the store is so slow that clients are slowed down, minutes are left out.
+// any events, due jobs and task trackers has none. After a restart a minute may be incomplete.
+// While the store does not take the rows of a minute, later ones are left out.
 //
 // Due jobs are counted in the store, so they are some seconds old.
 //
@@ -81,6 +81,7 @@ class FiguresDesk {
   SteadyTime next_count_{};
   std::map<GroupId, std::int64_t> due_{};  // at the last count, by partition; not 0
   std::optional<WallTime> minute_{};       // the current one
+  std::int64_t unstored_ = 0;              // rows
   std::map<GroupId, Others> others_{};
 };
 

@@ -127,6 +127,17 @@ TEST(Figures, AreDeletedAfterSomeDays) {
   EXPECT_THAT(bundle.tables().figures, SizeIs(AllOf(Ge(3u), Le(7u))));
 }
 
+TEST(Figures, OfOneMinuteAtMostWaitForAStoreThatIsAway) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  run_to_next_minute(bundle);
+  run_to_next_minute(bundle);
+  const std::size_t before = bundle.tables().figures.size();
+  bundle.connection().away_until = bundle.clock.steady_now() + minutes{8};
+  for (int i = 0; i < 9; ++i) run_to_next_minute(bundle);
+  EXPECT_THAT(bundle.tables().figures, SizeIs(AllOf(Ge(before), Le(before + 3))));
+}
+
 TEST(Figures, LevelsOfAnotherJobTrackersGroupAreReadFromTheStore) {
   TrackerBundle first({.start = false, .wanted = Partitions{}});
   TrackerBundle second({.start = false, .wanted = Partitions{}, .beside = &first});
