@@ -52,7 +52,7 @@ void FiguresDesk::run_once() {
 void FiguresDesk::count_due() {
   const SteadyTime now = clock_.steady_now();
   if (is_counting_ || now < next_count_) return;
-  CountWaiting question{.now = clock_.now(), .time_max = kFiguresCountMax};
+  CountWaiting question{.now = clock_.now(), .only_due = true, .time_max = kFiguresCountMax};
   for (const auto& [id, group] : catalog_.groups()) {
     if (ownership_.has(id)) question.groups.push_back(id);
   }
@@ -169,21 +169,21 @@ void FiguresDesk::ask_levels(const std::string& name, OnLevels done) {
 
 void FiguresDesk::read_others(GroupId group) {
   const std::vector<GroupId> parts = catalog_.parts_of(group);
-  questions_.ask(CountWaiting{.now = clock_.now(), .groups = parts, .time_max = kFiguresCountMax},
-                 [this, group, parts](const Result<ReadAnswer>& counted) {
-                   if (!counted.ok()) return answer(group, counted.error());
-                   GroupLevels levels;
-                   for (const auto& one : std::get<CountAnswer>(counted.value()).groups)
-                     levels.due += one.due;
-                   questions_.ask(
-                       ListExecuting{.groups = parts, .limit = kOthersRunsMax},
+  questions_.ask(
+      CountWaiting{
+          .now = clock_.now(), .groups = parts, .only_due = true, .time_max = kFiguresCountMax},
+      [this, group, parts](const Result<ReadAnswer>& counted) {
+        if (!counted.ok()) return answer(group, counted.error());
+        GroupLevels levels;
+        for (const auto& one : std::get<CountAnswer>(counted.value()).groups) levels.due += one.due;
+        questions_.ask(ListExecuting{.groups = parts, .limit = kOthersRunsMax},
                        [this, group, levels](const Result<ReadAnswer>& executing) mutable {
                          if (!executing.ok()) return answer(group, executing.error());
                          levels.executing = static_cast<std::int64_t>(
                              std::get<ExecutingAnswer>(executing.value()).jobs.size());
                          read_nodes(group, levels);
                        });
-                 });
+      });
 }
 
 void FiguresDesk::read_nodes(GroupId group, GroupLevels levels) {

@@ -315,11 +315,13 @@ class MemoryReads {
     for (const auto& [id, table] : tables_.waiting) {
       if (!is_of(ask.groups, id)) continue;
       const std::int64_t due = table.count_due(ask.now);
-      answer.groups.push_back({.group = id,
-                               .waiting = static_cast<std::int64_t>(table.size()),
-                               .due = due,
-                               .due_since = due > 0 ? table.first_time() : WallTime{}});
+      answer.groups.push_back(
+          {.group = id,
+           .waiting = ask.only_due ? due : static_cast<std::int64_t>(table.size()),
+           .due = due,
+           .due_since = due > 0 ? table.first_time() : WallTime{}});
     }
+    if (ask.only_due) return ReadAnswer{std::move(answer)};
     for (const auto& [id, job] : tables_.delayed.all()) {
       for (auto& counted : answer.groups) {
         if (counted.group == job.group) ++counted.waiting;

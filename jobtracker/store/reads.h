@@ -222,6 +222,7 @@ struct OutputAnswer {
 struct CountWaiting {
   WallTime now{};
   std::vector<GroupId> groups{};  // none: all
+  bool only_due = false;          // `waiting` is the number of due jobs, which is found faster
   // Most rows to count per table; a larger count is reported as this number. An exact count of a
   // huge table takes seconds.
   std::int64_t rows_max = 1'000'000;

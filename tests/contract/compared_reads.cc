@@ -106,13 +106,16 @@ class Reads {
     compare(ListWaiting{.delayed = true, .limit = kAll}, "delayed", &JobsAnswer::jobs);
     compare(ListWaiting{.delayed = true, .after = HandOutKey{0, now_, JobId{}}, .limit = 9},
             "page of the delayed", &JobsAnswer::jobs);
-    const auto [counted, other] = twins_.ask<CountAnswer>(anybody(), CountWaiting{.now = now_});
-    EXPECT_TRUE(std::equal(counted.groups.begin(), counted.groups.end(), other.groups.begin(),
-                           other.groups.end(),
-                           [](const auto& a, const auto& b) {
-                             return a.group == b.group && a.waiting == b.waiting && a.due == b.due;
-                           }))
-        << "how many wait";
+    for (const bool only_due : {false, true}) {
+      const auto [counted, other] =
+          twins_.ask<CountAnswer>(anybody(), CountWaiting{.now = now_, .only_due = only_due});
+      EXPECT_TRUE(std::equal(
+          counted.groups.begin(), counted.groups.end(), other.groups.begin(), other.groups.end(),
+          [](const auto& a, const auto& b) {
+            return a.group == b.group && a.waiting == b.waiting && a.due == b.due;
+          }))
+          << "how many wait";
+    }
   }
 
   void find(const Find& question) {
