@@ -64,6 +64,7 @@ void FiguresDesk::count_due() {
     const SteadyTime::duration rest = (clock_.steady_now() - now) * kShareOfCounts;
     next_count_ = now + std::max<SteadyTime::duration>(kCountPeriod, rest);
     if (!answer.ok()) return;  // The next count asks again.
+    has_counted_ = true;
     for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {
       if (!one.is_known) continue;
       if (one.due > 0) {
@@ -160,7 +161,11 @@ void FiguresDesk::ask_levels(const std::string& name, OnLevels done) {
     done(Error{ErrorCode::kNotFound, "there is no group '" + name + "'"});
     return;
   }
-  if (ownership_.has_all(catalog_.parts_of(group->id))) return done(levels()[group->id]);
+  if (ownership_.has_all(catalog_.parts_of(group->id))) {
+    if (has_counted_) return done(levels()[group->id]);
+    done(Error{ErrorCode::kUnavailable, "the due jobs have not been counted yet, try again"});
+    return;
+  }
   Others& others = others_[group->id];
   if (others.at && clock_.steady_now() < *others.at + kOthersAge) return done(others.levels);
   others.waiting.push_back(std::move(done));

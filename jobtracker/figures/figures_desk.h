@@ -43,7 +43,8 @@ class FiguresDesk {
 
   // This job tracker's part of each whole group; those of all job trackers add up to the group.
   std::map<GroupId, GroupLevels> levels() const;
-  // Of one group, also of another job tracker. Errors: kNotFound, and those of the store.
+  // Of one group, also of another job tracker. Errors: kNotFound, kUnavailable
+  // before the first count, and those of the store.
   using OnLevels = std::function<void(Result<GroupLevels>)>;
   void ask_levels(const std::string& group, OnLevels done);
 
@@ -78,6 +79,7 @@ class FiguresDesk {
   Batcher& batcher_;
   const SchedulingClock& clock_;
   bool is_counting_ = false;
+  bool has_counted_ = false;
   SteadyTime next_count_{};
   std::map<GroupId, std::int64_t> due_{};  // at the last count, by partition; not 0
   std::optional<WallTime> minute_{};       // the current one
