@@ -57,7 +57,10 @@ void FiguresDesk::count_due() {
     if (ownership_.has(id)) question.groups.push_back(id);
   }
   next_count_ = now + kCountPeriod;
-  if (question.groups.empty()) return;
+  if (question.groups.empty()) {
+    has_counted_ = true;
+    return;
+  }
   is_counting_ = true;
   questions_.ask(std::move(question), [this, now](const Result<ReadAnswer>& answer) {
     is_counting_ = false;

@@ -43,8 +43,8 @@ class FiguresDesk {
 
   // This job tracker's part of each whole group; those of all job trackers add up to the group.
   std::map<GroupId, GroupLevels> levels() const;
-  // Of one group, also of another job tracker. Errors: kNotFound, kUnavailable
-  // before the first count, and those of the store.
+  // Of one group, also of another job tracker. Errors: kNotFound, kUnavailable before the first
+  // count, and those of the store.
   using OnLevels = std::function<void(Result<GroupLevels>)>;
   void ask_levels(const std::string& group, OnLevels done);
 
