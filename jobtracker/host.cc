@@ -103,11 +103,14 @@ Status Host::listen() {
   if (settings_.http.empty()) return {};
   auto pages = OperationsPages::open(
       settings_.http, settings_.http_access, loop_,
-      [this] {
-        auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
-        numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
-        return numbers;
-      },
+      {.metrics = [this] { return metrics(); },
+       .levels =
+           [this](const std::string& group, OperationsPages::OnLevels done) {
+             if (tracker() != nullptr) return tracker()->ask_levels(group, std::move(done));
+             done(Error{ErrorCode::kUnavailable, "the job tracker is starting, try again"});
+           },
+       .on_answered = [this](Duration time) { http_times_.record(time); },
+       .names = settings_.http_names},
       settings_.xxl_listen.empty() ? xxl_.get() : nullptr);
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
@@ -120,6 +123,21 @@ Result<std::optional<std::string>> Host::stored_key(const std::string& public_ke
     return Error{ErrorCode::kUnavailable, "the job tracker has not read its store yet"};
   const auto principal = access_.with_key(public_key);
   return principal ? std::optional{principal->name} : std::nullopt;
+}
+
+// Copies the numbers of the loop; the metrics are made of them on the thread of the HTTP server.
+std::function<std::vector<Metric>()> Host::metrics() {
+  TrackerMetrics numbers = tracker() == nullptr ? TrackerMetrics{} : tracker()->metrics();
+  numbers.stats.emplace_back("standing_by", stands_by_ ? 1 : 0);
+  return [this, numbers = std::move(numbers)] {
+    std::vector<Metric> all = metrics_of(numbers);
+    all.push_back({.name = "carillon_http_request_seconds",
+                   .help = "Time from a request over HTTP to its answer",
+                   .type = MetricType::kHistogram,
+                   .samples = {Sample{.histogram = http_times_.values(kMicroseconds)}}});
+    all.push_back(build_info());
+    return all;
+  };
 }
 
 Status Host::listen_to_executors() {
@@ -155,7 +173,8 @@ Status Host::listen_to_executors() {
        .body_max = XxlAdmin::kBodyMax,
        .option = "--xxl-listen",
        .access = settings_.http_access,
-       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); }},
+       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); },
+       .on_answered = [this](Duration time) { http_times_.record(time); }},
       [this](const net::HttpCall& call, const net::HttpResponder& responder) {
         xxl_->call(call, responder);
       });

@@ -65,6 +65,7 @@ class Host {
 
   int open_doors();
   Status listen();
+  std::function<std::vector<Metric>()> metrics();
   Status listen_to_executors();
   Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
@@ -105,6 +106,7 @@ class Host {
   const Logger log_{"jobtracker"};
   EventLoop loop_{clock_};
   AccessRegistry access_{[this] { return clock_.wall_now(); }};
+  SharedHistogram<kShortTimeBounds> http_times_{};
   std::unique_ptr<net::ServerTransport> transport_;
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;

@@ -104,8 +104,8 @@ std::vector<Option> network_options() {
        .section = "Network"},
       {.name = "http",
        .placeholder = "HOST:PORT",
-       .help = "Address that serves /healthz, /readyz and /metrics and registers xxl-job "
-               "executors. off disables it.",
+       .help = "Address that serves /healthz, /readyz, /metrics and /autoscale/GROUP and registers "
+               "xxl-job executors. off disables it.",
        .fallback = "127.0.0.1:8080",
        .check = check_http,
        .section = "Network"},
@@ -126,6 +126,13 @@ std::vector<Option> network_options() {
                "from this machine. The proxies report clients by X-Forwarded-For and "
                "X-Forwarded-Proto, and check host names.",
        .check = net::check_network,
+       .section = "Network",
+       .by_comma = true},
+      {.name = "http-names",
+       .kind = OptionKind::kList,
+       .placeholder = "NAME,...",
+       .help = "Further host names under which these pages may be called, like that of a proxy.",
+       .fallback_help = "only the machine's own name and addresses",
        .section = "Network",
        .by_comma = true},
       {.name = "keys",
@@ -459,6 +466,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.listen = configuration.text("listen");
   settings.advertise = configuration.text("advertise");
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
+  settings.http_names = configuration.list("http-names");
   settings.store_wait = configuration.duration("store-wait");
   settings.silence = configuration.duration("silence");
   settings.access = {.keys = configuration.text("keys"),

@@ -40,8 +40,8 @@ class ReadyLine {
   ReadyLine(const TaskTrackerOptions& options, const Environment& environment)
       : options_(options), environment_(environment) {}
 
-  // `xxl`: address for an xxl-job admin; or empty.
-  void say(const std::string& tracker, const std::string& xxl) {
+  // `xxl`: address for an xxl-job admin; `http`: address of its pages; or empty.
+  void say(const std::string& tracker, const std::string& xxl, const std::string& http) {
     const bool is_off = tracker == "off";
     if (!said_.exchange(true)) {
       std::string line = "tasktracker: ready name=" + options_.name + " tracker=off";
@@ -50,6 +50,7 @@ class ReadyLine {
         line = "tasktracker: ready group=" + options_.group + " name=" + options_.name +
                " threads=" + std::to_string(options_.threads) + " tracker=" + tracker;
       if (!xxl.empty()) line += " appname=" + options_.xxl.app_name + " xxl=" + xxl;
+      if (!http.empty()) line += " http=" + http;
       std::puts(line.c_str());
       std::fflush(stdout);
     }
@@ -108,7 +109,9 @@ int run(Settings settings, const Environment& environment) {
 
   if (settings.options.name.empty()) settings.options.name = process_name();
   ReadyLine ready(settings.options, environment);
-  settings.options.on_ready = [&](const std::string& at) { ready.say(at, tracker->xxl_address()); };
+  settings.options.on_ready = [&](const std::string& at) {
+    ready.say(at, tracker->xxl_address(), tracker->http_address());
+  };
   settings.options.on_stopped = [&loop] { loop.stop(); };
   auto opened = TaskTracker::open(settings.options);
   if (!opened.ok()) return fail(kExitUsage, opened.error().message);

@@ -37,6 +37,11 @@ Status check_tracker(const std::string& text) {
   return net::check_endpoint(text);
 }
 
+Status check_http(const std::string& text) {
+  if (text != kOff) CARILLON_TRY(net::parse_host_port(text));
+  return {};
+}
+
 std::vector<Option> work_options() {
   return {
       {.name = "tracker",
@@ -73,6 +78,12 @@ std::vector<Option> work_options() {
        .kind = OptionKind::kList,
        .placeholder = "KEY=VALUE",
        .help = "Label of this worker, shown by `jobclient nodes`.",
+       .section = "Work"},
+      {.name = "http",
+       .placeholder = "HOST:PORT",
+       .help = "Address that serves /healthz and /metrics of this worker. off disables it.",
+       .fallback = kOff,
+       .check = check_http,
        .section = "Work"},
       {.name = "allow",
        .kind = OptionKind::kList,
@@ -397,6 +408,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.name = configuration.text("name");
   options.threads = static_cast<int>(configuration.number("threads"));
   options.labels = CARILLON_TRY(read_labels(configuration));
+  if (configuration.text("http") != kOff) options.http = configuration.text("http");
   options.allow = configuration.list("allow");
   options.http_job_networks = configuration.list("http-job-networks");
   if (configuration.was_given("data")) CARILLON_TRY(make_data_folder(configuration));

@@ -77,6 +77,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "counts") return counts(asker, message);
   if (message.what == "scripts" || message.what == "script") return scripts(asker, message);
   if (message.what == "audit") return audit(asker, message);
+  if (message.what == "figures") return figures(asker, message);
   clients_.answer(
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }

@@ -175,6 +175,8 @@ XxlExecutor::XxlExecutor(XxlExecutorConfig config, const Handlers& handlers,
                  },
              .report =
                  [this](const wire::xxl::RunResult& result) {
+                   if (config_.metrics != nullptr)
+                     config_.metrics->executor_ended(result.code == wire::xxl::kSuccess);
                    results_.add(result);
                    taken_->remove({result.log_id, result.log_time_ms});
                  },

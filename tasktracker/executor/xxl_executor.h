@@ -22,6 +22,7 @@
 #include "tasktracker/executor/log_folder.h"
 #include "tasktracker/executor/result_outbox.h"
 #include "tasktracker/executor/taken_triggers.h"
+#include "tasktracker/metrics/worker_metrics.h"
 #include "tasktracker/run/runner.h"
 #include "tasktracker/run/script.h"
 
@@ -36,6 +37,7 @@ struct XxlExecutorConfig {
   net::HttpAccess access{};       // of the port for the admin's calls
   std::optional<RunAs> run_as{};  // user of commands and scripts; none: this process's
   ProcessLimits process{};
+  WorkerMetrics* metrics = nullptr;                 // must outlive the executor; or null
   Duration beat = std::chrono::seconds{30};         // between registrations
   Duration deliver_wait = std::chrono::seconds{5};  // at the end, for results
 };

@@ -31,6 +31,8 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body{};
   std::map<std::string, std::string> headers{};  // further headers
+  // Makes the body on the server's thread, instead of `body`.
+  std::function<std::string()> make_body{};
 };
 
 struct HttpServerConfig {
@@ -62,6 +64,8 @@ struct HttpServerConfig {
   // Decides about a request whose body has not been read. A response is sent at once, and the body
   // is not read. Empty: all requests are read. Called on the server's thread.
   std::function<std::optional<HttpResponse>(const HttpCall& head)> check_head{};
+  // Called on the server's thread for each response of the handler, with its time since the call.
+  std::function<void(Duration)> on_answered{};
 };
 
 // Sends the response to one call. Thread: any.

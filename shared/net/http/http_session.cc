@@ -355,6 +355,7 @@ void HttpSession::call() {
   state_ = State::kAnswers;
   stream_.expires_never();
   call_.body = std::move(parser_->get().body());
+  if (parts_.config.on_answered) called_at_ = parts_.clock.steady_now();
   const auto state =
       std::make_shared<HttpResponder::State>(parts_.shared_from_this(), shared_from_this());
   parts_.handler(std::move(call_), HttpResponder(state));
@@ -363,6 +364,11 @@ void HttpSession::call() {
 void HttpSession::write(HttpResponse response, bool is_last) {
   state_ = State::kAnswers;
   hold(0);
+  if (response.make_body) response.body = response.make_body();
+  if (const auto since = std::exchange(called_at_, std::nullopt)) {
+    parts_.config.on_answered(
+        std::chrono::duration_cast<Duration>(parts_.clock.steady_now() - *since));
+  }
   if (!hold_answer(response.body.size())) {
     response = problem(503, "too many answers at the same time, try again");
     response.headers = {{"Retry-After", "1"}};

@@ -118,7 +118,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   HttpCall call_{};
   std::size_t head_bytes_ = 0;
-  std::size_t held_ = 0;  // its part of the server's `bytes`
+  std::optional<SteadyTime> called_at_{};  // the handler has the call
+  std::size_t held_ = 0;                   // its part of the server's `bytes`
   std::size_t held_answer_ = 0;
   std::size_t drop_bytes_ = 0;  // how many more are dropped in kEnds
   bool is_head_ = false;

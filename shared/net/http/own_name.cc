@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared/base/host_name.h"
 #include "shared/base/utf8.h"
 
 namespace carillon::net {
@@ -24,6 +25,11 @@ bool is_own_host(std::string_view host_header, const std::string& own_address,
   if (host == "localhost" || host == own_address) return true;
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return lower_ascii(name) == host; });
+}
+
+std::vector<std::string> names_of_machine() {
+  const std::string name = host_name();
+  return {name, name.substr(0, name.find('.'))};
 }
 
 bool is_own_origin(std::string_view origin_header, std::string_view host_header) {

@@ -80,6 +80,10 @@ struct TaskTrackerOptions {
   std::string http_certificate{};
   std::string http_key{};
 
+  // "HOST:PORT" for pages with the health and metrics of this task tracker; port 0: any free port.
+  // The pages need no token. Empty: none.
+  std::string http{};
+
   // Time between SIGTERM and SIGKILL for a process, or between a stop request and the end of the
   // run for a handler.
   Duration kill_grace = std::chrono::seconds{5};
@@ -128,6 +132,9 @@ class TaskTracker {
   // Reads the executor's certificate and key again, for connections that are opened later. Error:
   // it continues with what it has. Call it after start() and before stop().
   virtual Status reload_certificate() = 0;
+
+  // Address of its pages, "http://HOST:PORT". Empty: it has none.
+  virtual std::string http_address() const = 0;
 
   // Registers and takes jobs until it is stopped. Retries while no job tracker is reachable, and
   // logs this once.
