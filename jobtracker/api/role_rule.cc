@@ -19,8 +19,8 @@ Result<RoleRule> parse_role_rule(const std::string& text) {
   };
   const std::size_t equals = text.find('=');
   const std::size_t last = text.rfind(':');
-  const std::size_t middle = last == std::string::npos || last == 0 ? std::string::npos
-                                                                    : text.rfind(':', last - 1);
+  const std::size_t middle =
+      last == std::string::npos || last == 0 ? std::string::npos : text.rfind(':', last - 1);
   if (equals == std::string::npos || middle == std::string::npos || middle < equals)
     return wrong("is no rule");
   RoleRule rule{.claim = text.substr(0, equals),

@@ -44,8 +44,7 @@ SignInThrottle::Entry& SignInThrottle::entry_of(Table& table, const std::string&
     return found->second;
   }
   if (table.size() >= config_.entries_max) {
-    std::erase_if(table,
-                  [&](const auto& one) { return one.second.last + config_.memory < now; });
+    std::erase_if(table, [&](const auto& one) { return one.second.last + config_.memory < now; });
   }
   if (table.size() >= config_.entries_max) {
     table.erase(std::min_element(table.begin(), table.end(), [](const auto& a, const auto& b) {
@@ -68,8 +67,8 @@ std::optional<Duration> SignInThrottle::begin(const std::string& name, const std
     entry->last = now;
   }
   of_name.next = now + wait_after(of_name.failures, config_.free_of_name, config_.longest_of_name);
-  of_address.next = now + wait_after(of_address.failures, config_.free_of_address,
-                                     config_.longest_of_address);
+  of_address.next =
+      now + wait_after(of_address.failures, config_.free_of_address, config_.longest_of_address);
   return std::nullopt;
 }
 
@@ -82,8 +81,8 @@ void SignInThrottle::succeeded(const std::string& name, const std::string& addre
   if (found == addresses_.end()) return;
   Entry& entry = found->second;
   entry.failures = std::max(0, entry.failures - 1);
-  entry.next = entry.last + wait_after(entry.failures, config_.free_of_address,
-                                       config_.longest_of_address);
+  entry.next =
+      entry.last + wait_after(entry.failures, config_.free_of_address, config_.longest_of_address);
 }
 
 }  // namespace carillon::jobtracker

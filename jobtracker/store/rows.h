@@ -310,6 +310,11 @@ inline constexpr std::size_t kAuditOutcomeMax = 300;
 inline constexpr const char* kKeyKind = "key";
 inline constexpr const char* kTokenKind = "token";
 inline constexpr const char* kUserKind = "user";
+// No principals, but kept like them: a link that signs in once, a secret of the job trackers, and a
+// session of the console that ended early.
+inline constexpr const char* kLinkKind = "link";
+inline constexpr const char* kSecretKind = "secret";
+inline constexpr const char* kSessionKind = "session";
 
 // A principal that the store keeps.
 struct PrincipalRow {

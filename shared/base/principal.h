@@ -44,7 +44,7 @@ inline constexpr std::size_t kPrincipalNameMax = 64;
 inline constexpr std::size_t kGroupPatternsMax = 64;
 
 struct Principal {
-  std::string kind{};  // local, tracker, file, key, token, user, app, anyone
+  std::string kind{};  // local, tracker, file, key, token, user, oidc, proxy, app, anyone
   std::string name{};
   Role role = Role::kViewer;
   // Names of node groups. "*" at the end of a pattern stands for any text: "billing-*", "*".

@@ -118,11 +118,10 @@ Key public_key(const Jwk& key) {
     return is_built ? key_from("RSA", *builder) : nullptr;
   }
   const std::string point = '\x04' + key.first + key.second;  // uncompressed
-  const bool is_built =
-      OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) ==
-          1 &&
-      OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
-                                       point.size()) == 1;
+  const bool is_built = OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME,
+                                                        "prime256v1", 0) == 1 &&
+                        OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY,
+                                                         point.data(), point.size()) == 1;
   return is_built ? key_from("EC", *builder) : nullptr;
 }
 
@@ -214,8 +213,7 @@ Status check_claims(const JwtClaims& claims, const JwtExpectation& expectation) 
   const bool names_party = claims.contains("azp");
   if ((has_several || names_party) && claim_text(claims, "azp") != expectation.audience)
     return denied("is authorized for another client");
-  if (expectation.nonce.empty() ||
-      !is_same_secret(claim_text(claims, "nonce"), expectation.nonce))
+  if (expectation.nonce.empty() || !is_same_secret(claim_text(claims, "nonce"), expectation.nonce))
     return denied("belongs to another sign-in");
   if (claim_text(claims, "sub").empty()) return denied("names no subject");
   return {};
