@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "jobtracker/caller.h"
 #include "jobtracker/job_tracker.h"
 #include "shared/base/joined.h"
 #include "shared/base/time_text.h"
@@ -132,7 +131,10 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
                        .before = wire::row_to_json({{"partitions", std::int64_t{parts}}}),
                        .after = wire::row_to_json({{"partitions", std::int64_t{message.parts}}})});
   begin_split_(split, sender_of(asker),
-               wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
+               wire::encode({.correlation = asker.correlation,
+                             .message = std::move(message),
+                             .on_behalf = asker.caller == nullptr ? std::nullopt
+                                                                  : asker.caller->on_behalf}));
 }
 
 void JobTracker::on_remove_group(const Asker& asker, const wire::Act& message) {

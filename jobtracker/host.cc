@@ -92,7 +92,8 @@ int Host::open_doors() {
 
 Status Host::listen() {
   transport_ =
-      CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access));
+      CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access,
+                                   [this](const std::string& key) { return stored_key(key); }));
   auto courier =
       net::CurlCourier::start({.smtp = settings_.smtp, .from = settings_.smtp_from}, loop_, clock_);
   if (!courier.ok()) return courier.error().with_context("--smtp");
@@ -110,6 +111,14 @@ Status Host::listen() {
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
   return {};
+}
+
+// The keys of the store are known once a session has read it.
+Result<std::optional<std::string>> Host::stored_key(const std::string& public_key) const {
+  if (!access_.is_known())
+    return Error{ErrorCode::kUnavailable, "the job tracker has not read its store yet"};
+  const auto principal = access_.with_key(public_key);
+  return principal ? std::optional{principal->name} : std::nullopt;
 }
 
 Status Host::listen_to_executors() {
@@ -306,6 +315,7 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
       *life->questions, [this] { on_ready(); }, on_fatal);
   life_ = std::move(life);
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
+  tracker()->use(access_);
   tracker()->set_poster(*poster_);
   tracker()->set_courier(*courier_);
   tracker()->go_on_from(std::move(memory));

@@ -66,6 +66,7 @@ class Host {
   int open_doors();
   Status listen();
   Status listen_to_executors();
+  Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
   void on_signal();
   void stop();
@@ -101,6 +102,7 @@ class Host {
   SystemRandom random_{};
   const Logger log_{"jobtracker"};
   EventLoop loop_{clock_};
+  AccessRegistry access_{[this] { return clock_.wall_now(); }};
   std::unique_ptr<net::ServerTransport> transport_;
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;

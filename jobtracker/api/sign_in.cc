@@ -20,10 +20,6 @@ constexpr std::string_view kLanguagePath = "/api/v1/session/language";
 constexpr std::string_view kOidcStartPath = "/api/v1/oidc/start";
 constexpr std::string_view kOidcCallbackPath = "/api/v1/oidc/callback";
 
-constexpr const char* kOidcKind = "oidc";
-constexpr const char* kLocalKind = "local";
-constexpr const char* kProxyKind = "proxy";
-
 // After a change of the password, other job trackers still know the old one for a moment. A session
 // this young may therefore have a password that does not match.
 constexpr Duration kSpread = AccessRegistry::kPeriod + std::chrono::seconds{2};
@@ -84,6 +80,16 @@ WallTime time_of(const std::string& micros) {
 wire::OnBehalf on_own_behalf(const std::string& kind, const std::string& name,
                              const net::HttpCall& call) {
   return {.kind = kind, .name = name, .role = "admin", .groups = {"*"}, .address = call.peer};
+}
+
+wire::PutPrincipal end_of_session(const ConsoleSession& session) {
+  return {.kind = kSessionKind,
+          .name = end_name(session),
+          .role = "viewer",
+          .groups = {"*"},
+          .secret = "ended",
+          .expires_us = micros_of(session.expires_at + kClocksDiffer),
+          .replaces = true};
 }
 
 wire::PutPrincipal same_user(const PrincipalRow& row) {
@@ -166,8 +172,13 @@ std::optional<Principal> SignIn::principal_of(const net::HttpCall& call) const {
 // name: otherwise whoever may choose their name there could take over that user.
 std::optional<PrincipalRow> SignIn::user_without_password(const std::string& name) const {
   auto row = around_.registry.row(kUserKind, name);
-  if (!row || !row->secret.empty()) return std::nullopt;
+  if (!row || row->secret != kNoPassword) return std::nullopt;
   return row;
+}
+
+std::optional<PrincipalRow> SignIn::stored_user(const ConsoleSession& session) const {
+  if (session.kind == kUserKind) return around_.registry.row(kUserKind, session.name);
+  return session.kind == kOidcKind ? user_without_password(session.name) : std::nullopt;
 }
 
 Result<SignIn::Person> SignIn::person_by_rules(const Claims& claims, const std::string& name,
@@ -228,16 +239,16 @@ std::optional<SignIn::Known> SignIn::known(const net::HttpCall& call) const {
   Known found{.session = *std::move(session)};
   const ConsoleSession& its = found.session;
   found.principal = {.kind = its.kind, .name = its.name};
+  const auto row = stored_user(its);
+  if (row && its.issued_at < row->valid_from) return std::nullopt;
   if (its.kind == kUserKind) {
-    const auto row = around_.registry.row(kUserKind, its.name);
     const bool is_young = its.issued_at + kSpread > around_.clock.wall_now();
-    if (!row || row->secret.empty()) return std::nullopt;
+    if (!row || row->secret == kNoPassword) return std::nullopt;
     if (password_mark_of(row->secret) != its.password_mark && !is_young) return std::nullopt;
     found.principal = row->principal;
     found.language = row->language;
     return found;
   }
-  const auto row = its.kind == kOidcKind ? user_without_password(its.name) : std::nullopt;
   if (!row && !its.own_role) return std::nullopt;
   found.principal.role = row ? row->principal.role : its.own_role->role;
   found.principal.groups = row ? row->principal.groups : its.own_role->groups;
@@ -386,7 +397,7 @@ void SignIn::sign_in(const net::HttpCall& call, const Answer& answer) {
 void SignIn::check_password(const net::HttpCall& call, const std::string& name,
                             const std::string& password, const Answer& answer) {
   const auto row = around_.registry.row(kUserKind, name);
-  const bool exists = row && !row->secret.empty();
+  const bool exists = row && row->secret != kNoPassword;
   // An unknown name takes as long as a wrong password, so that names cannot be found out.
   if (decoy_hash_.empty()) decoy_hash_ = hash_password("");
   const bool is_right = is_password(password, exists ? row->secret : decoy_hash_);
@@ -450,24 +461,32 @@ void SignIn::sign_out(const net::HttpCall& call, const Answer& answer) {
   if (!found) return answer(signed_out(call));
   const ConsoleSession& session = found->session;
   const bool is_everywhere = web::query_value(call.target, "everywhere") == "true";
-  const WallTime now = around_.clock.wall_now();
-  const WallTime valid_from = std::max(now, session.issued_at + Duration{1});
-  const WallTime last_end = now + config_.session_length;
-  wire::PutPrincipal end{
-      .kind = kSessionKind,
-      .name = is_everywhere ? everywhere_name(session) : end_name(session),
-      .role = "viewer",
-      .groups = {"*"},
-      .secret = is_everywhere ? std::to_string(micros_of(valid_from)) : "ended",
-      .expires_us = micros_of((is_everywhere ? last_end : session.expires_at) + kClocksDiffer),
-      .replaces = true};
-  around_.desk.put_principal(on_own_behalf(session.kind, session.name, call), std::move(end),
+  around_.desk.put_principal(on_own_behalf(session.kind, session.name, call),
+                             is_everywhere ? end_of_all_sessions(session) : end_of_session(session),
                              [answer, response = signed_out(call)](const Status& status) {
                                if (status.ok()) return answer(response);
                                net::HttpResponse failed = web::problem_of(status.error());
                                failed.headers["Set-Cookie"] = response.headers.at("Set-Cookie");
                                answer(failed);
                              });
+}
+
+wire::PutPrincipal SignIn::end_of_all_sessions(const ConsoleSession& session) const {
+  const WallTime now = around_.clock.wall_now();
+  // Also this session, if another job tracker with a faster clock began it.
+  const WallTime valid_from = std::max(now, session.issued_at + Duration{1});
+  if (const auto row = stored_user(session)) {
+    wire::PutPrincipal change = same_user(*row);
+    change.valid_from_us = micros_of(valid_from);
+    return change;
+  }
+  return {.kind = kSessionKind,
+          .name = everywhere_name(session),
+          .role = "viewer",
+          .groups = {"*"},
+          .secret = std::to_string(micros_of(valid_from)),
+          .expires_us = micros_of(now + config_.session_length + kClocksDiffer),
+          .replaces = true};
 }
 
 // ---- one's own password and language ----

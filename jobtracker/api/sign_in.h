@@ -104,6 +104,8 @@ class SignIn {
   bool has_ended(const ConsoleSession& session) const;
   std::optional<Principal> proxied(const net::HttpCall& call) const;
   std::optional<PrincipalRow> user_without_password(const std::string& name) const;
+  // The stored user that a session belongs to; none: it has a role of its own.
+  std::optional<PrincipalRow> stored_user(const ConsoleSession& session) const;
   Result<Person> person_by_rules(const Claims& claims, const std::string& name,
                                  const std::vector<RoleRule>& rules) const;
   std::string csrf_token(const Known& known) const;
@@ -122,6 +124,7 @@ class SignIn {
                       const std::string& password, const Answer& answer);
   void use_link(const net::HttpCall& call, const std::string& one_time, const Answer& answer);
   void sign_out(const net::HttpCall& call, const Answer& answer);
+  wire::PutPrincipal end_of_all_sessions(const ConsoleSession& session) const;
   void change_password(const net::HttpCall& call, const Answer& answer);
   void replace_password(const net::HttpCall& call, const Known& known, const std::string& old,
                         const std::string& wanted, const Answer& answer);

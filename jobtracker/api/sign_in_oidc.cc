@@ -103,7 +103,7 @@ Result<net::HttpResponse> SignIn::sign_in_by_code(const std::string& code,
   const Person person = CARILLON_TRY(person_by_rules(claims, name, config_.oidc.rules));
   const std::string key = CARILLON_TRY(key_.wait());
   ConsoleSession session =
-      make_session("oidc", name, around_.clock.wall_now(), config_.session_length);
+      make_session(kOidcKind, name, around_.clock.wall_now(), config_.session_length);
   session.own_role = person.own_role;
   Principal principal{.kind = session.kind, .name = name};
   if (person.own_role) principal.role = person.own_role->role;

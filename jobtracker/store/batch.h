@@ -227,12 +227,26 @@ struct AddAudit {
   AuditRow row{};
 };
 
+// Adds a principal, or replaces it: an empty secret or language and a zero time keep the stored
+// ones, and so do created_at and created_by. The outcome is kConflict if it exists with another
+// secret and `replaces` is false.
+struct PutPrincipal {
+  PrincipalRow row{};
+  bool replaces = false;
+};
+
+// The outcome is kConflict if it does not exist.
+struct RemovePrincipal {
+  std::string kind{};
+  std::string name{};
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutorGroup, RemoveExecutorResult, PutExecutorGroup, ChangeExecutor,
                  PutPushRun, RemovePushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
-                 CleanLog, IndexLog, AddAudit>;
+                 CleanLog, IndexLog, AddAudit, PutPrincipal, RemovePrincipal>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,
@@ -263,6 +277,10 @@ struct NumberedRequest {
   // Stored with the answer. The outcome becomes "conflict" if it has operations and none is done.
   std::optional<AuditRow> audit{};
 };
+
+// The row after a PutPrincipal; none: it is a conflict.
+std::optional<PrincipalRow> principal_after(const PutPrincipal& put,
+                                            const std::optional<PrincipalRow>& before);
 
 // The audit row to store for a request that was not answered before; none: it has none.
 std::optional<AuditRow> audit_row_of(const NumberedRequest& request,

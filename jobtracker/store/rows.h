@@ -306,25 +306,29 @@ inline constexpr std::size_t kAuditGroupMax = 64;
 inline constexpr std::size_t kAuditTaskMax = 200;
 inline constexpr std::size_t kAuditOutcomeMax = 300;
 
-// The kinds of principals that the store keeps.
-inline constexpr const char* kKeyKind = "key";
-inline constexpr const char* kTokenKind = "token";
-inline constexpr const char* kUserKind = "user";
-// No principals, but kept like them: a link that signs in once, a secret of the job trackers, and a
-// session of the console that ended early.
+// No principals, but kept like them: a link that signs in once, the secret key of the job trackers
+// for cookies, and a session of the console that ended early.
 inline constexpr const char* kLinkKind = "link";
 inline constexpr const char* kSecretKind = "secret";
 inline constexpr const char* kSessionKind = "session";
+inline bool is_principal(std::string_view kind) {
+  return kind != kLinkKind && kind != kSecretKind && kind != kSessionKind;
+}
+
+// Instead of the hash of a password: the user signs in at an OpenID provider or a proxy only.
+inline constexpr const char* kNoPassword = "none";
 
 // A principal that the store keeps.
 struct PrincipalRow {
-  Principal principal{};  // kind: key, token, user
-  // key: the public CURVE key; token: its SHA-256 in hex; user: the hash of the password.
+  Principal principal{};
+  // key: the public CURVE key; token and link: its SHA-256 in hex; user: the hash of the password,
+  // or kNoPassword; secret: itself; session: "ended", or the time from which sessions are valid.
   std::string secret{};
   WallTime created_at{};
   std::string created_by{};  // the name of a principal
   WallTime expires_at{};     // WallTime{}: never
   std::string language{};    // user: of the console; empty: the browser's
+  WallTime valid_from{};     // user: sessions that began earlier have ended
 
   bool operator==(const PrincipalRow&) const = default;
 };

@@ -298,7 +298,8 @@ struct Layout<PutPrincipal> {
       slot("secret", &PutPrincipal::secret),
       slot("expires", &PutPrincipal::expires_us),
       slot("replaces", &PutPrincipal::replaces),
-      slot("language", &PutPrincipal::language)};
+      slot("language", &PutPrincipal::language),
+      slot("valid_from", &PutPrincipal::valid_from_us)};
 };
 
 template <>
