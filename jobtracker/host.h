@@ -68,6 +68,7 @@ class Host {
   Status listen_to_executors();
   Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
+  std::string console_url() const;
   void on_signal();
   void stop();
   void leave();

@@ -100,6 +100,8 @@ class JobTracker final : public net::ServerReceiver,
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
   // Not set: the session knows no stored principals before it has read them. Call before start().
   void use(AccessRegistry& registry) { access_.use(registry); }
+  // The web console's address; empty: there is none.
+  void set_console(std::string url) { access_.set_console(std::move(url)); }
   // The server of connections within this process. Call before start().
   void set_internal(net::ServerTransport& internal) {
     internal_ = &internal;

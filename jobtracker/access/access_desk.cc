@@ -290,7 +290,8 @@ void AccessDesk::whoami(const Asker& asker) {
                         {"name", principal.name},
                         {"role", std::string{to_string(principal.role)}},
                         {"groups", joined(principal.groups, " ")},
-                        {"address", asker.caller == nullptr ? "" : asker.caller->address}});
+                        {"address", asker.caller == nullptr ? "" : asker.caller->address},
+                        {"console", console_}});
   clients_.answer(asker, std::move(reply));
 }
 

@@ -33,6 +33,9 @@ class AccessDesk {
     revoked_ = std::move(revoked);
   }
 
+  // The web console's address, for whoami. Empty: there is none.
+  void set_console(std::string url) { console_ = std::move(url); }
+
   // Reads the principals of the store.
   void refresh() {
     refresh([] {});
@@ -76,6 +79,7 @@ class AccessDesk {
   AccessRegistry own_;  // unless the process has one
   AccessRegistry* registry_ = &own_;
   std::function<void(const std::string& principal)> revoked_ = [](const std::string&) {};
+  std::string console_{};
   bool is_removing_ = false;
   std::map<std::pair<std::string, std::string>, Known> callers_;  // by principal and address
 };

@@ -315,9 +315,6 @@ inline bool is_principal(std::string_view kind) {
   return kind != kLinkKind && kind != kSecretKind && kind != kSessionKind;
 }
 
-// Instead of the hash of a password: the user signs in at an OpenID provider or a proxy only.
-inline constexpr const char* kNoPassword = "none";
-
 // A principal that the store keeps.
 struct PrincipalRow {
   Principal principal{};

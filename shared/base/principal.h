@@ -56,6 +56,9 @@ inline constexpr const char* kOidcKind = "oidc";
 inline constexpr const char* kProxyKind = "proxy";
 inline constexpr const char* kAppKind = "app";
 
+// The secret of a user without a password, who signs in at an OpenID provider or a proxy only.
+inline constexpr const char* kNoPassword = "none";
+
 struct Principal {
   std::string kind{};
   std::string name{};
