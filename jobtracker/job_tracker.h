@@ -100,7 +100,7 @@ class JobTracker final : public net::ServerReceiver,
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
   // Not set: the session knows no stored principals before it has read them. Call before start().
   void use(AccessRegistry& registry) { access_.use(registry); }
-  // The web console's address; empty: there is none.
+  // The URL of the console, for clients. Call before start().
   void set_console(std::string url) { access_.set_console(std::move(url)); }
   // The server of connections within this process. Call before start().
   void set_internal(net::ServerTransport& internal) {
@@ -239,7 +239,8 @@ class JobTracker final : public net::ServerReceiver,
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
-  void remove_group(const Asker& asker, GroupId id, const CountAnswer& counted);
+  void remove_group(const Asker& asker, const wire::Act& message, GroupId id,
+                    const CountAnswer& counted);
   void on_clean_history(const Asker& asker, const wire::Act& message);
   void on_register(const Asker& asker, wire::Register message);
   void register_worker(const Asker& asker, const wire::Register& message, const Group& group);

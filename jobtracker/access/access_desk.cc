@@ -17,8 +17,8 @@ constexpr std::size_t kCurveKeyCharacters = 40;
 constexpr std::size_t kSha256Characters = 64;
 constexpr std::size_t kSecretMax = 200;
 constexpr std::size_t kLanguageMax = 16;
-constexpr Duration kStaleKept = std::chrono::hours{1};  // more than clocks differ
-constexpr std::size_t kStaleAtOnce = 100;
+constexpr Duration kOld = std::chrono::hours{1};  // after the end of a link or session
+constexpr int kRemovedMax = 100;                  // in one look
 
 Error wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -27,13 +27,18 @@ Principal everything(std::string kind, std::string name) {
   return {.kind = std::move(kind), .name = std::move(name), .role = Role::kAdmin, .groups = {"*"}};
 }
 
+bool is_for_sign_in(const std::string& kind) {
+  return kind == kLinkKind || kind == kSessionKind || kind == kSecretKind;
+}
+
 bool is_kind(const std::string& kind) {
-  return kind == kKeyKind || kind == kTokenKind || kind == kUserKind || !is_principal(kind);
+  return kind == kKeyKind || kind == kTokenKind || kind == kUserKind || is_for_sign_in(kind);
 }
 
 bool is_hex(const std::string& text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
 }
 
 Status check_secret(const wire::PutPrincipal& message) {
@@ -57,21 +62,23 @@ Result<PrincipalRow> row_of(const wire::PutPrincipal& message) {
   if (!is_kind(message.kind))
     return wrong("'" + message.kind + "' is not a kind of principal (key, token or user)");
   CARILLON_TRY(check_principal_name(message.name));
-  const Role role = CARILLON_TRY(parse_role(message.role));
-  CARILLON_TRY(check_group_patterns(message.groups));
+  const bool keeps_rights = message.replaces && message.role.empty() && message.groups.empty();
+  Role role = Role::kViewer;
+  if (!keeps_rights) {
+    role = CARILLON_TRY(parse_role(message.role));
+    CARILLON_TRY(check_group_patterns(message.groups));
+  }
   CARILLON_TRY(check_secret(message));
   if (message.language.size() > kLanguageMax)
     return wrong("language '" + message.language.substr(0, kLanguageMax) + "' is too long");
-  if (message.expires_us < 0 || message.valid_from_us < 0)
-    return wrong("times must not be before 1970");
+  if (message.expires_us < 0) return wrong("the end must not be before 1970");
   return PrincipalRow{.principal = {.kind = message.kind,
                                     .name = message.name,
                                     .role = role,
                                     .groups = message.groups},
                       .secret = message.secret,
                       .expires_at = WallTime{Duration{message.expires_us}},
-                      .language = message.language,
-                      .valid_from = WallTime{Duration{message.valid_from_us}}};
+                      .language = message.language};
 }
 
 std::string named(const std::string& kind, const std::string& name) {
@@ -101,42 +108,37 @@ const Principal& principal_of(const Asker& asker) {
 
 AccessDesk::AccessDesk(Batcher& batcher, Auditor& auditor, ClientLink& clients,
                        const SchedulingClock& clock)
-    : batcher_(batcher), auditor_(auditor), clients_(clients), clock_(clock), own_([&clock] {
-        return clock.now();
-      }) {}
+    : batcher_(batcher),
+      auditor_(auditor),
+      clients_(clients),
+      clock_(clock),
+      own_([&clock] { return clock.now(); }) {}
 
 void AccessDesk::refresh(std::function<void()> then) {
   batcher_.ask(ListPrincipals{}, [this, then = std::move(then)](Result<ReadAnswer> answer) {
     // While the store is away, the last known principals count.
     if (answer.ok()) {
+      remove_old(std::get<PrincipalsAnswer>(answer.value()).rows);
       auto& rows = std::get<PrincipalsAnswer>(answer.value()).rows;
       end_connections_of(registry_->put_all(std::move(rows)));
     }
     end_connections_of(registry_->take_expired());
-    remove_stale();
     then();
   });
 }
 
-// Links and ended sessions are of no use after they have expired.
-void AccessDesk::remove_stale() {
-  if (is_removing_ || !batcher_.check_room().ok()) return;
-  const WallTime before = clock_.now() - kStaleKept;
-  std::vector<Operation> operations;
-  for (const PrincipalRow& row : registry_->rows()) {
+// Links and sessions of the console pile up otherwise.
+void AccessDesk::remove_old(const std::vector<PrincipalRow>& rows) {
+  int removed = 0;
+  for (const PrincipalRow& row : rows) {
     const std::string& kind = row.principal.kind;
-    if (kind != kLinkKind && kind != kSessionKind) continue;
-    if (row.expires_at == WallTime{} || row.expires_at > before) continue;
-    operations.push_back(RemovePrincipal{.kind = kind, .name = row.principal.name});
-    if (operations.size() == kStaleAtOnce) break;
+    const bool is_old = (kind == kLinkKind || kind == kSessionKind) &&
+                        row.expires_at != WallTime{} && row.expires_at + kOld < clock_.now();
+    if (!is_old || ++removed > kRemovedMax) continue;
+    batcher_.post(Urgency::kHousekeeping,
+                  RemovePrincipal{.kind = kind, .name = row.principal.name},
+                  [](Operation&, const Outcome&, const Error*) {});
   }
-  if (operations.empty()) return;
-  is_removing_ = true;
-  // Another job tracker may have removed them, and a failure is tried again.
-  batcher_.post_unit(Urgency::kHousekeeping, std::move(operations),
-                     [this](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {
-                       is_removing_ = false;
-                     });
 }
 
 void AccessDesk::end_connections_of(
@@ -231,7 +233,7 @@ void AccessDesk::put(const Asker& asker, wire::PutPrincipal message) {
     change.before = audited(*before);
     if (!message.replaces && before->secret != row.secret)
       return refuse(asker, std::move(change), already_exists(message.kind, message.name));
-  } else if (row.secret.empty()) {
+  } else if (row.secret.empty() || row.principal.groups.empty()) {
     return refuse(asker, std::move(change),
                   {ErrorCode::kNotFound, "there is no " + named(message.kind, message.name)});
   }
@@ -302,7 +304,7 @@ void AccessDesk::list(const Asker& asker, const std::vector<std::string>& apps) 
   wire::Rows reply;
   for (const PrincipalRow& row : registry_->rows()) {
     const Principal& principal = row.principal;
-    if (!is_principal(principal.kind)) continue;
+    if (is_for_sign_in(principal.kind)) continue;
     reply.rows.push_back({{"kind", principal.kind},
                           {"name", principal.name},
                           {"role", std::string{to_string(principal.role)}},

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobtracker/access/access_registry.h"
@@ -28,13 +29,12 @@ class AccessDesk {
 
   // The registry of the process. Call before start().
   void use(AccessRegistry& registry) { registry_ = &registry; }
+  // The URL of the console, for `whoami`. Call before start().
+  void set_console(std::string url) { console_ = std::move(url); }
   // Called with the principals of connections that must end, as in net::Sender.
   void on_revoked(std::function<void(const std::string& principal)> revoked) {
     revoked_ = std::move(revoked);
   }
-
-  // The web console's address, for whoami. Empty: there is none.
-  void set_console(std::string url) { console_ = std::move(url); }
 
   // Reads the principals of the store.
   void refresh() {
@@ -66,7 +66,7 @@ class AccessDesk {
   };
 
   void refresh(std::function<void()> then);
-  void remove_stale();
+  void remove_old(const std::vector<PrincipalRow>& rows);
   Result<Principal> principal_of(const std::string& sender) const;
   void refuse(const Asker& asker, AuditedChange change, const Error& why);
   static Error already_exists(const std::string& kind, const std::string& name);
@@ -76,11 +76,10 @@ class AccessDesk {
   Auditor& auditor_;
   ClientLink& clients_;
   const SchedulingClock& clock_;
+  std::string console_;
   AccessRegistry own_;  // unless the process has one
   AccessRegistry* registry_ = &own_;
   std::function<void(const std::string& principal)> revoked_ = [](const std::string&) {};
-  std::string console_{};
-  bool is_removing_ = false;
   std::map<std::pair<std::string, std::string>, Known> callers_;  // by principal and address
 };
 

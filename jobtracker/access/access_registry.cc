@@ -66,7 +66,8 @@ std::vector<AccessRegistry::Key> AccessRegistry::put_all(std::vector<PrincipalRo
   auto next = std::make_shared<Table>();
   for (PrincipalRow& row : rows) {
     Key key{row.principal.kind, row.principal.name};
-    if (row.principal.kind != kUserKind) next->by_secret[row.secret] = key;
+    const bool connects = row.principal.kind == kKeyKind || row.principal.kind == kTokenKind;
+    if (connects) next->by_secret[row.secret] = key;
     next->rows.emplace(std::move(key), std::move(row));
   }
   std::vector<Key> lost;

@@ -92,13 +92,9 @@ wire::PutPrincipal end_of_session(const ConsoleSession& session) {
           .replaces = true};
 }
 
-wire::PutPrincipal same_user(const PrincipalRow& row) {
-  return {.kind = row.principal.kind,
-          .name = row.principal.name,
-          .role = to_string(row.principal.role),
-          .groups = row.principal.groups,
-          .expires_us = micros_of(row.expires_at),
-          .replaces = true};
+// A change of a stored user that keeps the rest, also the role and the node groups.
+wire::PutPrincipal change_of(const std::string& user) {
+  return {.kind = kUserKind, .name = user, .replaces = true};
 }
 
 }  // namespace
@@ -240,7 +236,6 @@ std::optional<SignIn::Known> SignIn::known(const net::HttpCall& call) const {
   const ConsoleSession& its = found.session;
   found.principal = {.kind = its.kind, .name = its.name};
   const auto row = stored_user(its);
-  if (row && its.issued_at < row->valid_from) return std::nullopt;
   if (its.kind == kUserKind) {
     const bool is_young = its.issued_at + kSpread > around_.clock.wall_now();
     if (!row || row->secret == kNoPassword) return std::nullopt;
@@ -475,11 +470,6 @@ wire::PutPrincipal SignIn::end_of_all_sessions(const ConsoleSession& session) co
   const WallTime now = around_.clock.wall_now();
   // Also this session, if another job tracker with a faster clock began it.
   const WallTime valid_from = std::max(now, session.issued_at + Duration{1});
-  if (const auto row = stored_user(session)) {
-    wire::PutPrincipal change = same_user(*row);
-    change.valid_from_us = micros_of(valid_from);
-    return change;
-  }
   return {.kind = kSessionKind,
           .name = everywhere_name(session),
           .role = "viewer",
@@ -522,7 +512,7 @@ void SignIn::replace_password(const net::HttpCall& call, const Known& known, con
     return answer(web::problem(403, "denied", "the old password is wrong", "old"));
   }
   throttle_.succeeded(name, call.peer);
-  wire::PutPrincipal change = same_user(*row);
+  wire::PutPrincipal change = change_of(row->principal.name);
   change.secret = hash_password(wanted);
   ConsoleSession session =
       make_session(kUserKind, name, around_.clock.wall_now(), config_.session_length);
@@ -553,7 +543,7 @@ void SignIn::change_language(const net::HttpCall& call, const Answer& answer) {
     return answer(web::problem(409, "conflict",
                                "this user is not stored here, so its browser "
                                "must remember the language"));
-  wire::PutPrincipal change = same_user(*row);
+  wire::PutPrincipal change = change_of(row->principal.name);
   change.language = *language;
   around_.desk.put_principal(
       on_own_behalf(found->session.kind, found->session.name, call), std::move(change),

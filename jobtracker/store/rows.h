@@ -306,26 +306,22 @@ inline constexpr std::size_t kAuditGroupMax = 64;
 inline constexpr std::size_t kAuditTaskMax = 200;
 inline constexpr std::size_t kAuditOutcomeMax = 300;
 
-// No principals, but kept like them: a link that signs in once, the secret key of the job trackers
-// for cookies, and a session of the console that ended early.
+// No principals, but kept like them: a link that signs in once, a session of the console that has
+// ended early, and the secret key of the job trackers for cookies.
 inline constexpr const char* kLinkKind = "link";
-inline constexpr const char* kSecretKind = "secret";
 inline constexpr const char* kSessionKind = "session";
-inline bool is_principal(std::string_view kind) {
-  return kind != kLinkKind && kind != kSecretKind && kind != kSessionKind;
-}
+inline constexpr const char* kSecretKind = "secret";
 
 // A principal that the store keeps.
 struct PrincipalRow {
   Principal principal{};
-  // key: the public CURVE key; token and link: its SHA-256 in hex; user: the hash of the password,
-  // or kNoPassword; secret: itself; session: "ended", or the time from which sessions are valid.
+  // key: the public CURVE key; token and link: its SHA-256 in hex; user: the hash of the password;
+  // secret: itself.
   std::string secret{};
   WallTime created_at{};
   std::string created_by{};  // the name of a principal
   WallTime expires_at{};     // WallTime{}: never
   std::string language{};    // user: of the console; empty: the browser's
-  WallTime valid_from{};     // user: sessions that began earlier have ended
 
   bool operator==(const PrincipalRow&) const = default;
 };

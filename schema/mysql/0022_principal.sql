@@ -9,6 +9,5 @@ CREATE TABLE IF NOT EXISTS lts_principal (
   created_by    VARCHAR(128) NOT NULL,
   expires_us    BIGINT       NOT NULL,
   language      VARCHAR(16)  NOT NULL,
-  valid_from_us BIGINT       NOT NULL,
   PRIMARY KEY (kind, name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -9,6 +9,5 @@ CREATE TABLE lts_principal (
   created_by    TEXT    NOT NULL,
   expires_us    INTEGER NOT NULL,
   language      TEXT    NOT NULL,
-  valid_from_us INTEGER NOT NULL,
   PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;

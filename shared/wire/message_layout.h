@@ -298,8 +298,7 @@ struct Layout<PutPrincipal> {
       slot("secret", &PutPrincipal::secret),
       slot("expires", &PutPrincipal::expires_us),
       slot("replaces", &PutPrincipal::replaces),
-      slot("language", &PutPrincipal::language),
-      slot("valid_from", &PutPrincipal::valid_from_us)};
+      slot("language", &PutPrincipal::language)};
 };
 
 template <>

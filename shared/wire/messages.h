@@ -335,17 +335,16 @@ struct Redirect {
 
 // Adds or changes a principal that the store keeps. A repetition has the same effect.
 struct PutPrincipal {
-  std::string kind{};  // key, token, user, link
+  std::string kind{};  // key, token, user; for sign-in: link, session, secret
   std::string name{};
   std::string role{};                 // viewer, operator, editor, worker, admin
-  std::vector<std::string> groups{};  // patterns of node groups
+  std::vector<std::string> groups{};  // patterns of node groups; with no role: both unchanged
   // key: the public CURVE key; token: its SHA-256 in hex; user: the hash of the password. Empty:
   // unchanged.
   std::string secret{};
   std::int64_t expires_us = 0;  // 0: never
   bool replaces = false;        // otherwise an existing one with another secret is an error
   std::string language{};       // user: of the console
-  std::int64_t valid_from_us = 0;  // user: ends sessions that began earlier; 0: unchanged
 };
 
 // Its connections end within seconds.

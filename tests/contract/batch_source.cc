@@ -621,7 +621,7 @@ void BatchSource::put_principal(Operations& to) {
   if (chance(40)) row.principal.groups.emplace_back("ops-*");
   if (chance(40)) row.expires_at = earlier();
   if (chance(40)) row.language = "zh";
-  if (chance(40)) row.valid_from = now_;
+  if (chance(20)) row.principal.groups.clear();
   to.push_back(PutPrincipal{.row = std::move(row), .replaces = chance(50)});
 }
 

@@ -46,14 +46,21 @@ TEST_P(StoreContract, KeepsWhatAChangeOfAPrincipalLeavesOut) {
   change.principal.role = Role::kAdmin;
   change.created_by = "other";
   change.language = "";
-  change.valid_from = kNow;
 
   committed({PutPrincipal{change, true}});
 
   PrincipalRow after = user("anna", "one");
   after.principal.role = Role::kAdmin;
-  after.valid_from = kNow;
   EXPECT_THAT(ask<PrincipalsAnswer>(ListPrincipals{}).rows, ElementsAre(after));
+
+  PrincipalRow password = user("anna", "two");
+  password.principal.groups.clear();
+  committed({PutPrincipal{password, true}});
+  after.secret = "two";
+  EXPECT_THAT(ask<PrincipalsAnswer>(ListPrincipals{}).rows, ElementsAre(after));
+
+  password.principal.name = "nobody";
+  EXPECT_EQ(committed({PutPrincipal{password, true}}).outcomes[0].kind, OutcomeKind::kConflict);
 }
 
 }  // namespace

@@ -69,9 +69,9 @@ std::string JwtSigner::jwk() const {
 }
 
 std::string JwtSigner::token(const std::string& claims) const {
-  return token(R"({"alg":")" + std::string{is_rsa_ ? "RS256" : "ES256"} + R"(","kid":")" + id_ +
-                   R"("})",
-               claims);
+  return token(
+      R"({"alg":")" + std::string{is_rsa_ ? "RS256" : "ES256"} + R"(","kid":")" + id_ + R"("})",
+      claims);
 }
 
 std::string JwtSigner::token(const std::string& head, const std::string& claims) const {

@@ -33,25 +33,26 @@ class PrincipalStore {
   Status put(const wire::OnBehalf& author, const wire::PutPrincipal& put) {
     author_ = author;
     PrincipalRow* const before = find(put.kind, put.name);
-    if (before == nullptr && put.secret.empty()) return Error{ErrorCode::kNotFound, "no such"};
+    if (before == nullptr && (put.secret.empty() || put.groups.empty()))
+      return Error{ErrorCode::kNotFound, "no such"};
     if (before != nullptr && !put.replaces && before->secret != put.secret)
       return Error{ErrorCode::kConflict, "exists"};
-    PrincipalRow row{.principal = {.kind = put.kind,
-                                   .name = put.name,
-                                   .role = parse_role(put.role).value(),
-                                   .groups = put.groups},
-                     .secret = put.secret,
-                     .created_by = author.name,
-                     .expires_at = WallTime{Duration{put.expires_us}},
-                     .language = put.language,
-                     .valid_from = WallTime{Duration{put.valid_from_us}}};
+    PrincipalRow row{
+        .principal = {.kind = put.kind,
+                      .name = put.name,
+                      .role = put.role.empty() ? Role::kViewer : parse_role(put.role).value(),
+                      .groups = put.groups},
+        .secret = put.secret,
+        .created_by = author.name,
+        .expires_at = WallTime{Duration{put.expires_us}},
+        .language = put.language};
     if (before == nullptr) {
       rows_.push_back(std::move(row));
       return {};
     }
     if (row.secret.empty()) row.secret = before->secret;
     if (row.language.empty()) row.language = before->language;
-    if (put.valid_from_us == 0) row.valid_from = before->valid_from;
+    if (put.role.empty() && put.groups.empty()) row.principal = before->principal;
     if (put.expires_us == 0) row.expires_at = before->expires_at;
     *before = std::move(row);
     return {};

@@ -13,9 +13,8 @@ namespace {
 using sql::Value;
 
 constexpr std::string_view kPrincipalColumns =
-    "kind, name, role, node_groups, secret, created_us, created_by, expires_us, language, "
-    "valid_from_us";
-constexpr int kPrincipalWidth = 10;
+    "kind, name, role, node_groups, secret, created_us, created_by, expires_us, language";
+constexpr int kPrincipalWidth = 9;
 constexpr std::string_view kDeletePrincipal = "DELETE FROM lts_principal WHERE kind = ? AND name = ?";
 
 std::vector<std::string> words_of(std::string_view text) {
@@ -37,8 +36,7 @@ PrincipalRow principal_of(const sql::Row& row) {
           .created_at = wall_time(row.integer(5)),
           .created_by = text(6),
           .expires_at = wall_time(row.integer(7)),
-          .language = text(8),
-          .valid_from = wall_time(row.integer(9))};
+          .language = text(8)};
 }
 
 Result<std::optional<PrincipalRow>> find_principal(sql::Connection& db, const std::string& kind,
@@ -60,7 +58,7 @@ Status store_principal(sql::Connection& db, const PrincipalRow& row) {
                 Value::of_text(to_string(principal.role)), Value::of_text(groups),
                 Value::of_text(row.secret), value_of(row.created_at),
                 Value::of_text(row.created_by), value_of(row.expires_at),
-                Value::of_text(row.language), value_of(row.valid_from)});
+                Value::of_text(row.language)});
 }
 
 }  // namespace

@@ -26,8 +26,7 @@ TEST(ConsoleSession, IsNotForged) {
   const std::string cookie = sign_session(session(), kKey);
   const std::string other =
       sign_session(make_session("user", "admin", kNow, std::chrono::hours{12}), "guess");
-  const std::string mixed =
-      other.substr(0, other.find('.')) + cookie.substr(cookie.find('.'));
+  const std::string mixed = other.substr(0, other.find('.')) + cookie.substr(cookie.find('.'));
   EXPECT_FALSE(read_session(mixed, kKey));
   for (const char* text : {"", ".", "a", "a.b", "=.="}) EXPECT_FALSE(read_session(text, kKey));
 }

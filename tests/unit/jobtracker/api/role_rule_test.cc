@@ -17,10 +17,9 @@ TEST(RoleRule, HasAClaimARoleAndNodeGroups) {
 }
 
 TEST(RoleRule, RefusesOthers) {
-  for (const char* text :
-       {"", "groups=ops", "groups=ops:admin", "=ops:admin:*", "groups=:admin:*",
-        "groups=ops:chief:*", "groups=ops:worker:*", "groups=ops:admin:", "groups=ops:admin:a||b",
-        "a:b:c=d"})
+  for (const char* text : {"", "groups=ops", "groups=ops:admin", "=ops:admin:*", "groups=:admin:*",
+                           "groups=ops:chief:*", "groups=ops:worker:*",
+                           "groups=ops:admin:", "groups=ops:admin:a||b", "a:b:c=d"})
     EXPECT_FALSE(parse_role_rule(text).ok()) << text;
 }
 

@@ -16,7 +16,8 @@ using Json = nlohmann::json;
 
 constexpr const char* kIssuer = "https://id.example.com/realm";
 
-// An OpenID provider that has authenticated "carl" and redirected the browser with the code "code-1".
+// An OpenID provider that has authenticated "carl" and redirected the browser with the code
+// "code-1".
 class FakeProvider {
  public:
   Result<net::HttpReply> answer(const HttpRequest& request) {
@@ -46,8 +47,7 @@ class FakeProvider {
                      {"token_endpoint", "https://id.example.com/token"},
                      {"jwks_uri", "https://id.example.com/keys"},
                      {"scopes_supported", {"openid", "groups"}}};
-  std::unique_ptr<JwtSigner> signer =
-      std::make_unique<JwtSigner>(JwtSigner::elliptic("first"));
+  std::unique_ptr<JwtSigner> signer = std::make_unique<JwtSigner>(JwtSigner::elliptic("first"));
   Json claims{{"iss", kIssuer},
               {"aud", "console"},
               {"sub", "4711"},
@@ -81,8 +81,8 @@ class FakeProvider {
 
 struct OidcTest : ::testing::Test {
   OidcTest() {
-    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-        clock.wall_now().time_since_epoch());
+    const auto now =
+        std::chrono::duration_cast<std::chrono::seconds>(clock.wall_now().time_since_epoch());
     provider.claims["exp"] = now.count() + 300;
   }
 
@@ -126,9 +126,8 @@ struct OidcTest : ::testing::Test {
   ManualClock clock;
   PrincipalStore store;
   FakeProvider provider;
-  SignInTracker tracker{clock, store, config(), [this](const HttpRequest& request) {
-                          return provider.answer(request);
-                        }};
+  SignInTracker tracker{clock, store, config(),
+                        [this](const HttpRequest& request) { return provider.answer(request); }};
   Browser browser;
   std::string attempt{};  // the cookie of the attempt
 };
@@ -152,9 +151,9 @@ TEST_F(OidcTest, SignsInWithTheRoleOfARule) {
   EXPECT_EQ(reason(response), "signed in");
   EXPECT_EQ(response.headers.at("Location"), "/");
   EXPECT_THAT(response.headers.at("Set-Cookie"), HasSubstr("SameSite=Strict"));
-  EXPECT_EQ(browser.principal(tracker),
-            (Principal{
-                .kind = "oidc", .name = "carl", .role = Role::kOperator, .groups = {"mail"}}));
+  EXPECT_EQ(
+      browser.principal(tracker),
+      (Principal{.kind = "oidc", .name = "carl", .role = Role::kOperator, .groups = {"mail"}}));
   EXPECT_EQ(provider.last_token_request.headers.at("Authorization"),
             "Basic " + wire::to_base64("console:shh%3A%26"));
 }

@@ -25,10 +25,11 @@ struct SignInTest : ::testing::Test {
 
   // A link as `jobclient console` makes it.
   std::string add_link(const std::string& name = "0123abcd") {
-    store.add({.principal = {.kind = kLinkKind, .name = name, .role = Role::kAdmin, .groups = {"*"}},
-               .secret = sha256_hex("secret"),
-               .created_by = "root",
-               .expires_at = clock.wall_now() + std::chrono::minutes{5}});
+    store.add(
+        {.principal = {.kind = kLinkKind, .name = name, .role = Role::kAdmin, .groups = {"*"}},
+         .secret = sha256_hex("secret"),
+         .created_by = "root",
+         .expires_at = clock.wall_now() + std::chrono::minutes{5}});
     tracker.read();
     other.read();
     return Json{{"one_time", name + ".secret"}}.dump();
@@ -361,11 +362,10 @@ struct ProxyTest : SignInTest {
 
 TEST_F(ProxyTest, TakesTheUserFromTheProxyOnly) {
   net::HttpCall call = request("carl", "dev, ops");
-  EXPECT_EQ(behind->principal_of(call),
-            (Principal{.kind = "proxy",
-                       .name = "carl",
-                       .role = Role::kOperator,
-                       .groups = {"billing-*", "mail"}}));
+  EXPECT_EQ(behind->principal_of(call), (Principal{.kind = "proxy",
+                                                   .name = "carl",
+                                                   .role = Role::kOperator,
+                                                   .groups = {"billing-*", "mail"}}));
   call.peer = "127.0.0.1";
   EXPECT_FALSE(behind->principal_of(call));
 }
@@ -377,8 +377,9 @@ TEST_F(ProxyTest, WithoutARuleThereIsNoRole) {
 }
 
 TEST_F(ProxyTest, AStoredUserWithoutAPasswordHasTheStoredRole) {
-  store.add({.principal = {.kind = kUserKind, .name = "emil", .role = Role::kViewer, .groups = {"a"}},
-             .secret = kNoPassword});
+  store.add(
+      {.principal = {.kind = kUserKind, .name = "emil", .role = Role::kViewer, .groups = {"a"}},
+       .secret = kNoPassword});
   behind.read();
   EXPECT_EQ(behind->principal_of(request("emil"))->role, Role::kViewer);
   EXPECT_FALSE(behind->principal_of(request("anna"))) << "who has a password";

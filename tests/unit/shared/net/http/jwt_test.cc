@@ -77,8 +77,8 @@ TEST(Jwt, UsesAKeyWithItsOwnAlgorithmOnly) {
 TEST(Jwt, RefusesChangedClaims) {
   const std::string token = rsa().token(kClaims);
   const std::string other = to_base64url(replaced(kClaims, "\"42\"", "\"43\""));
-  const std::string forged = token.substr(0, token.find('.') + 1) + other +
-                             token.substr(token.rfind('.'));
+  const std::string forged =
+      token.substr(0, token.find('.') + 1) + other + token.substr(token.rfind('.'));
   EXPECT_THAT(failure(forged), HasSubstr("wrong signature"));
 }
 
