@@ -1,5 +1,6 @@
 #include "jobtracker/sign_in_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "shared/base/secret_file.h"
@@ -11,6 +12,14 @@ namespace {
 Status check_console_url(const std::string& text) {
   CARILLON_TRY(net::parse_http_url(text));
   return {};
+}
+
+Status check_header_name(const std::string& text) {
+  const bool is_name = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (is_name) return {};
+  return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not the name of a header"};
 }
 
 Status check_role_rule(const std::string& text) {
@@ -73,10 +82,12 @@ std::vector<Option> sign_in_options() {
        .placeholder = "NAME",
        .help = "Header in which a proxy names the user that it has authenticated. It counts only "
                "from the addresses of --behind-proxy.",
+       .check = check_header_name,
        .section = kSection},
       {.name = "proxy-groups-header",
        .placeholder = "NAME",
        .help = "Header in which the proxy lists the user's groups, separated by commas.",
+       .check = check_header_name,
        .section = kSection},
       {.name = "proxy-role",
        .kind = OptionKind::kList,

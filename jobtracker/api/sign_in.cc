@@ -158,7 +158,6 @@ void SignIn::log_sign_in(const Principal& principal, const net::HttpCall& call) 
 // ---- who it is ----
 
 std::optional<Principal> SignIn::principal_of(const net::HttpCall& call) const {
-  if (web::has_bearer_token(call)) return std::nullopt;
   if (auto principal = proxied(call)) return principal;
   if (auto found = known(call)) return std::move(found->principal);
   return std::nullopt;
@@ -189,6 +188,7 @@ Result<SignIn::Person> SignIn::person_by_rules(const Claims& claims, const std::
 }
 
 std::optional<Principal> SignIn::proxied(const net::HttpCall& call) const {
+  if (web::has_bearer_token(call)) return std::nullopt;
   if (!config_.proxy.is_on() || !around_.is_from_proxy || !around_.is_from_proxy(call))
     return std::nullopt;
   const std::string name = web::header_of(call, config_.proxy.user_header);
@@ -227,6 +227,7 @@ bool SignIn::has_ended(const ConsoleSession& session) const {
 }
 
 std::optional<SignIn::Known> SignIn::known(const net::HttpCall& call) const {
+  if (web::has_bearer_token(call)) return std::nullopt;
   const std::string cookie = web::cookie_of(call, web::kSessionCookie);
   if (cookie.empty() || !around_.registry.is_known()) return std::nullopt;
   const auto key = key_.known();

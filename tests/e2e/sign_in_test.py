@@ -112,7 +112,7 @@ class Sessions(SignInTest):
         log = self.one.tracker.log()
         for secret in (*link.split("."), browser.cookies["carillon_session"], "one_time"):
             self.assertNotIn(secret, log)
-        self.assertEqual(browser.ask("GET", "/api/v1/jobs", headers={"Cookie": ""})[0], 200)
+        self.assertEqual(browser.ask("GET", "/api/v1/jobs")[0], 200)
         self.assertEqual(Browser(self.port).ask("GET", "/api/v1/jobs")[0], 401)
 
     def test_sessions_survive_a_restart_and_end_by_sign_out(self):

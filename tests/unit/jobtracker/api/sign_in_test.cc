@@ -155,6 +155,9 @@ TEST_F(SignInTest, WithABearerTokenTheCookieDoesNotCount) {
   change.headers["authorization"] = "bearer crl_x";
   EXPECT_FALSE(tracker->refusal_of(change));
   EXPECT_FALSE(tracker->principal_of(change));
+  change = browser.request("PUT", "/api/v1/session/language", R"({"language":"zh"})");
+  change.headers["authorization"] = "bearer crl_x";
+  EXPECT_EQ(tracker.ask(change).status, 401);
 }
 
 TEST_F(SignInTest, ABrowsersOwnPasswordPromptIsNoBearerToken) {
