@@ -64,8 +64,6 @@ void start_opener(const Environment& environment, std::string path) {
   posix_spawn_file_actions_destroy(&actions);
 }
 
-}  // namespace
-
 std::string page_that_leads_to(const std::string& url) {
   const std::string address = html_escaped(url);
   return "<!DOCTYPE html><meta charset=\"utf-8\"><title>Carillon</title>"
@@ -73,14 +71,20 @@ std::string page_that_leads_to(const std::string& url) {
          address + "\"><a href=\"" + address + "\">Carillon</a>\n";
 }
 
-void open_web_page(const Environment& environment, const std::string& folder,
-                   const std::string& url) {
-  if (!environment.get("DISPLAY") && !environment.get("WAYLAND_DISPLAY")) return;
+}  // namespace
+
+std::string write_web_page(const std::string& folder, const std::string& url) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   const std::string path = folder + "/console.html";
-  if (failed || !write_private_file(path, page_that_leads_to(url))) return;
-  start_opener(environment, path);
+  return !failed && write_private_file(path, page_that_leads_to(url)) ? path : std::string{};
+}
+
+void open_web_page(const Environment& environment, const std::string& folder,
+                   const std::string& url) {
+  if (!environment.get("DISPLAY") && !environment.get("WAYLAND_DISPLAY")) return;
+  const std::string path = write_web_page(folder, url);
+  if (!path.empty()) start_opener(environment, path);
 }
 
 }  // namespace carillon::cli

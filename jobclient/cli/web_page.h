@@ -15,7 +15,7 @@ namespace carillon::cli {
 void open_web_page(const Environment& environment, const std::string& folder,
                    const std::string& url);
 
-// The text of that file.
-std::string page_that_leads_to(const std::string& url);
+// Writes that file. Its path; empty: it cannot be written.
+std::string write_web_page(const std::string& folder, const std::string& url);
 
 }  // namespace carillon::cli
