@@ -1,5 +1,7 @@
 #include "jobtracker/api/sign_in.h"
 
+#include <future>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -407,6 +409,46 @@ TEST(SignInConfig, AProxysHeaderNeedsTheProxysAddress) {
   EXPECT_TRUE(config.validate(true).ok());
   config.proxy = {.groups_header = "x-groups"};
   EXPECT_FALSE(config.validate(true).ok());
+}
+
+// A desk that stores at once, for sign-in on threads of its own.
+struct ThreadedTest : ::testing::Test {
+  ThreadedTest() {
+    store.add(user_row("anna"));
+    registry.put_all(store.rows());
+  }
+
+  std::unique_ptr<SignIn> start() {
+    SignIn::Surroundings around{.registry = registry, .clock = clock};
+    around.desk.put_principal = [this](const wire::OnBehalf& author, const wire::PutPrincipal& put,
+                                       const PrincipalDesk::Done& done) {
+      const Status stored = store.put(author, put);
+      registry.put_all(store.rows());
+      done(stored);
+    };
+    return SignIn::start({}, around).value();
+  }
+
+  ManualClock clock;
+  PrincipalStore store;
+  AccessRegistry registry{[this] { return clock.wall_now(); }};
+  Browser browser;
+};
+
+TEST_F(ThreadedTest, AnswersOnceThePasswordIsChecked) {
+  const auto sign_in = start();
+  std::promise<net::HttpResponse> answer;
+  const auto call =
+      browser.request("POST", kSession, R"({"name":"anna","password":"correct horse"})");
+  sign_in->take(call, [&](net::HttpResponse given) { answer.set_value(std::move(given)); });
+  EXPECT_EQ(answer.get_future().get().status, 200);
+}
+
+TEST_F(ThreadedTest, EndsWithPasswordsToCheck) {
+  auto sign_in = start();
+  const auto call = browser.request("POST", kSession, R"({"name":"anna","password":"guess"})");
+  for (int i = 0; i < 5; ++i) sign_in->take(call, [](const net::HttpResponse&) {});
+  sign_in.reset();
 }
 
 TEST(SignIn, IsNotReadyBeforeTheStoreIsRead) {
