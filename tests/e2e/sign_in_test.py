@@ -285,7 +285,8 @@ class Proxy(SignInTest):
         self.assertEqual((principal["kind"], principal["name"], principal["role"]),
                          ("proxy", "dora", "operator"))
         self.assertEqual(browser.ask("GET", "/api/v1/jobs")[0], 200)
-        self.assertEqual(browser.ask("POST", "/api/v1/jobs/default/x:cancel", csrf=False)[0], 403)
+        self.assertEqual(browser.ask("POST", "/api/v1/jobs/default/x:suspend", csrf=False)[0], 403)
+        self.assertEqual(browser.ask("POST", "/api/v1/jobs/default/x:suspend")[0], 404)
         self.assertFalse(Browser(self.port, {**self.OPS, "X-Remote-Groups": "dev"}).is_signed_in())
 
     def test_others_cannot_name_a_user(self):
