@@ -183,6 +183,16 @@ Status Host::listen_to_executors() {
   return {};
 }
 
+// As browsers reach it, as far as this machine knows.
+std::string Host::console_url() const {
+  if (!settings_.sign_in.console_url.empty() || !pages_) return settings_.sign_in.console_url;
+  const auto url = net::parse_http_url(pages_->url());
+  if (!url.ok()) return pages_->url();
+  const std::string& host = url.value().host;
+  if (host != "*" && host != "0.0.0.0" && host != "::") return pages_->url();
+  return url.value().scheme + "://" + host_name() + ":" + url.value().port;
+}
+
 // Whether the address leads to one of this job tracker's own ports.
 bool Host::is_own_port(const std::string& address) const {
   const auto url = net::parse_http_url(address);
@@ -355,6 +365,7 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   life_ = std::move(life);
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->use(access_);
+  tracker()->set_console(console_url());
   tracker()->set_poster(*poster_);
   tracker()->set_courier(*courier_);
   tracker()->go_on_from(std::move(memory));

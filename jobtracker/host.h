@@ -69,6 +69,7 @@ class Host {
   Status listen_to_executors();
   Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
+  std::string console_url() const;
   void on_signal(int signal);
   bool reloads_on_hangup() const;
   void reload_certificates();

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "jobtracker/sign_in_options.h"
 #include "shared/base/host_name.h"
 #include "shared/base/secret_file.h"
 #include "shared/base/time_text.h"
@@ -434,6 +435,7 @@ Program make_program(const Environment& environment) {
   append(program.options, store_options(environment));
   append(program.options, network_options());
   append(program.options, xxl_options());
+  append(program.options, sign_in_options());
   append(program.options, alarm_options());
   append(program.options, schedule_options());
   program.options.push_back({.name = "name",
@@ -473,6 +475,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
                      .insecure = configuration.is_on("insecure")};
   CARILLON_TRY(read_http(configuration, settings));
   CARILLON_TRY(read_xxl(configuration, settings));
+  settings.sign_in = CARILLON_TRY(read_sign_in(configuration, /*has_proxies=*/false));
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
 
   JobTrackerConfig& tracker = settings.tracker;

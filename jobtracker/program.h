@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "carillon/result.h"
+#include "jobtracker/api/sign_in_config.h"
 #include "jobtracker/job_tracker.h"
 #include "shared/base/configuration.h"
 #include "shared/base/environment.h"
@@ -33,6 +34,7 @@ struct Settings {
   Duration store_wait{};
   Duration silence = kSilence;  // of other job trackers
   net::Access access{};
+  SignInConfig sign_in{};
   LogLevel log_level = LogLevel::kInfo;
   JobTrackerConfig tracker{};
 };

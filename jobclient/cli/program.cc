@@ -3,6 +3,7 @@
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/ask.h"
 #include "jobclient/cli/clean.h"
+#include "jobclient/cli/console.h"
 #include "jobclient/cli/feedback.h"
 #include "jobclient/cli/flush.h"
 #include "jobclient/cli/groups_add.h"
@@ -67,6 +68,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_clean, run_clean},
                               {declare_next, run_next},
                               {declare_whoami, run_whoami},
+                              {declare_console, run_console},
                               {declare_keys_new, run_keys_new},
                               {declare_keys_list, run_keys_list},
                               {declare_keys_revoke, run_keys_revoke},
