@@ -104,7 +104,8 @@ struct Layout<Query> {
                                      slot("limit", &Query::limit),
                                      slot("after", &Query::after),
                                      slot("states", &Query::states, kStatesMax),
-                                     slot("by", &Query::by)};
+                                     slot("by", &Query::by),
+                                     slot("text", &Query::text)};
 };
 
 template <>

@@ -129,6 +129,7 @@ struct Query {
   std::string after{};  // `next` of the previous answer; script: a version, empty: the current one
   std::vector<std::string> states{};  // history: only rows with these states; empty: all
   std::string by{};                   // audit: only rows of this principal; empty: all
+  std::string text{};  // sources: only those that contain it, in any case; empty: all
 };
 
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
