@@ -69,8 +69,10 @@ inline constexpr std::size_t kStreamBytesMax = 256 * 1024;
 class HttpStream {
  public:
   // False: the client has gone, or reads too slowly: more than kStreamBytesMax would wait. Then the
-  // connection is closed without the end of the body.
+  // connection is closed without the end of the body. A single larger piece may wait alone.
   bool write(std::string piece) const;
+  // Bytes that wait.
+  std::size_t waiting() const;
   bool is_open() const;
   // After all pieces.
   void end() const;

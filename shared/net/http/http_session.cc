@@ -105,7 +105,8 @@ bool HttpStream::write(std::string piece) const {
   State& state = *handle_->state;
   if (!state.is_open || handle_->has_ended) return false;
   if (piece.empty()) return true;
-  if (state.waiting.fetch_add(piece.size()) + piece.size() > kStreamBytesMax) {
+  const std::size_t before = state.waiting.fetch_add(piece.size());
+  if (before > 0 && before + piece.size() > kStreamBytesMax) {
     if (state.is_open.exchange(false))
       state.post([](HttpSession& session) { session.abort_stream(); });
     return false;
@@ -115,6 +116,8 @@ bool HttpStream::write(std::string piece) const {
   });
   return true;
 }
+
+std::size_t HttpStream::waiting() const { return handle_->state->waiting; }
 
 bool HttpStream::is_open() const { return handle_->state->is_open && !handle_->has_ended; }
 
