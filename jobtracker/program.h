@@ -32,6 +32,7 @@ struct Settings {
   net::Access access{};
   LogLevel log_level = LogLevel::kInfo;
   JobTrackerConfig tracker{};
+  std::vector<EffectiveOption> options{};  // for people, secrets masked
 };
 
 Program make_program(const Environment& environment);

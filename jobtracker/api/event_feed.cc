@@ -17,6 +17,7 @@ constexpr Duration kLookPeriod = std::chrono::seconds{1};
 constexpr Duration kKeepAlivePeriod = std::chrono::seconds{15};
 // Job trackers commit at different times, so ids do not become visible in their order.
 constexpr Duration kLateEvents = std::chrono::seconds{5};
+constexpr std::size_t kRowsOfLook = 10'000;  // nodes or node groups
 constexpr std::int64_t kNodesEvery = 2;    // looks
 constexpr std::int64_t kCountersEvery = 5;
 constexpr std::int64_t kRightsEvery = 10;
@@ -54,6 +55,7 @@ void EventFeed::add(Subscriber subscriber) {
   is_looking_ = true;
   seen_until_ = gateway_.clock().wall_now();
   told_.clear();
+  looks_ = 0;
   knows_nodes_ = false;
   knows_executing_ = false;
   last_counters_ = {};
@@ -104,11 +106,18 @@ void EventFeed::look() {
   look_later();
 }
 
-void EventFeed::ask(wire::Query query, OnRows on_rows) {
-  gateway_.ask(feed_principal(), std::move(query),
-               [this, on_rows](const Result<wire::Message>& answer) {
-                 const auto* rows = answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
-                 if (rows != nullptr) (this->*on_rows)(rows->rows);
+void EventFeed::ask(wire::Query query, OnRows on_rows, std::vector<wire::Row> found) {
+  gateway_.ask(feed_principal(), query,
+               [this, query, on_rows,
+                found = std::move(found)](Result<wire::Message> answer) mutable {
+                 auto* rows = answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
+                 if (rows == nullptr) return;
+                 for (wire::Row& row : rows->rows) found.push_back(std::move(row));
+                 const bool has_more = !rows->next.empty() && found.size() < kRowsOfLook &&
+                                       (query.limit == 0 || found.size() < kEventsOfLook);
+                 if (!has_more) return (this->*on_rows)(found);
+                 query.after = rows->next;
+                 ask(std::move(query), on_rows, std::move(found));
                });
 }
 

@@ -60,7 +60,8 @@ class EventFeed {
 
   void look();
   void look_later();
-  void ask(wire::Query query, OnRows on_rows);
+  // All pages.
+  void ask(wire::Query query, OnRows on_rows, std::vector<wire::Row> found = {});
   void ask_past(std::int64_t after);
   void on_store_events(const std::vector<wire::Row>& rows);
   void on_executing(const std::vector<wire::Row>& rows);

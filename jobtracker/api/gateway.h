@@ -68,6 +68,8 @@ class Gateway {
   TimerId after(Duration delay, std::function<void()> work);
   void cancel(TimerId timer) { loop_.cancel(timer); }
   bool is_stopped() const { return is_stopped_; }
+  // Random.
+  std::uint64_t draw() { return random_.next(); }
 
   // Thread: any.
   const Clock& clock() const { return clock_; }

@@ -43,6 +43,24 @@ Result<std::string> percent_decoded(std::string_view text, bool plus) {
   return decoded;
 }
 
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          c == '-' || c == '_' || c == '.' || c == '~';
+    if (is_plain) {
+      encoded += c;
+    } else {
+      encoded += '%';
+      encoded += kDigits[byte >> 4U];
+      encoded += kDigits[byte & 15U];
+    }
+  }
+  return encoded;
+}
+
 Result<Parameters> Parameters::parse(std::string_view query) {
   Parameters parameters;
   while (!query.empty()) {

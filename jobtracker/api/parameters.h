@@ -17,6 +17,8 @@ namespace carillon::jobtracker::api {
 // byte, or text that is not UTF-8.
 Result<std::string> percent_decoded(std::string_view text, bool plus);
 
+std::string percent_encoded(std::string_view text);
+
 // The parameters of a URL, like group=ops&page_size=10. An empty value counts as none. Errors name
 // the parameter.
 //

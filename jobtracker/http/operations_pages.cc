@@ -56,8 +56,9 @@ std::string to_prometheus_text(const std::vector<NamedNumber>& numbers) {
 
 Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
     const std::string& address, EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
-    XxlAdmin* xxl) {
-  std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics), xxl));
+    XxlAdmin* xxl, FurtherPages further) {
+  std::unique_ptr<OperationsPages> pages(
+      new OperationsPages(loop, std::move(metrics), xxl, std::move(further)));
   net::HttpServerConfig config{.names = names_of_machine(),
                                .kept_paths = {kHealth, kReady, kMetrics},
                                .check_head = [raw = pages.get()](const net::HttpCall& head) {
@@ -76,8 +77,8 @@ Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
 }
 
 OperationsPages::OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
-                                 XxlAdmin* xxl)
-    : loop_(loop), metrics_(std::move(metrics)), xxl_(xxl) {
+                                 XxlAdmin* xxl, FurtherPages further)
+    : loop_(loop), metrics_(std::move(metrics)), xxl_(xxl), further_(std::move(further)) {
   loop_.watch(asked_.fd(), [this] {
     asked_.clear();
     while (const auto responder = asked_.take()) {
@@ -94,6 +95,8 @@ OperationsPages::~OperationsPages() {
 
 // On the HTTP thread.
 std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall& head) {
+  // First: paths of xxl-job begin with /api/, too.
+  if (further_.is_target && further_.is_target(head.target)) return further_.check_head(head);
   if (xxl_ != nullptr && XxlAdmin::is_target(head.target)) return xxl_->check_head(head);
   if (head.method != "GET")
     return net::HttpResponse{.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}};
@@ -105,6 +108,8 @@ std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall
 
 // On the HTTP thread.
 void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
+  if (further_.is_target && further_.is_target(call.target))
+    return further_.call(call, responder);
   if (xxl_ != nullptr && XxlAdmin::is_target(call.target)) return xxl_->call(call, responder);
   const std::string path = path_of(call);
   if (path == "/") return responder.send({.body = kPages});

@@ -76,6 +76,8 @@ class HttpStream {
   bool is_open() const;
   // After all pieces.
   void end() const;
+  // Closes the connection without the end of the body.
+  void abort() const;
 
  private:
   friend class HttpResponder;

@@ -123,6 +123,11 @@ bool HttpStream::is_open() const { return handle_->state->is_open && !handle_->h
 
 void HttpStream::end() const { handle_->end(); }
 
+void HttpStream::abort() const {
+  if (handle_->state->is_open.exchange(false))
+    handle_->state->post([](HttpSession& session) { session.abort_stream(); });
+}
+
 struct HttpResponder::State {
   State(std::shared_ptr<HttpServerParts> its_parts, std::shared_ptr<HttpSession> its_session)
       : parts(std::move(its_parts)), session(std::move(its_session)) {}
