@@ -278,6 +278,29 @@ Result<RowPage> JobClient::output(const RowFilter& filter) {
   return query(*thread_, "output", filter);
 }
 
+Result<RowPage> JobClient::whoami() { return query(*thread_, "whoami", {}); }
+
+Result<RowPage> JobClient::principals() { return query(*thread_, "principals", {}); }
+
+Result<ActAnswer> JobClient::put_principal(const PrincipalChange& change) {
+  wire::PutPrincipal request{.kind = change.kind,
+                             .name = change.name,
+                             .role = change.role,
+                             .groups = change.groups,
+                             .secret = change.secret,
+                             .replaces = change.replaces,
+                             .language = change.language};
+  if (change.expires) request.expires_us = change.expires->time_since_epoch().count();
+  wire::Acted acted = CARILLON_TRY(as<wire::Acted>(thread_->ask_and_wait(std::move(request))));
+  return ActAnswer{acted.job_id, std::move(acted.message)};
+}
+
+Result<ActAnswer> JobClient::remove_principal(const std::string& kind, const std::string& name) {
+  wire::Acted acted = CARILLON_TRY(as<wire::Acted>(
+      thread_->ask_and_wait(wire::RemovePrincipal{.kind = kind, .name = name})));
+  return ActAnswer{acted.job_id, std::move(acted.message)};
+}
+
 Result<std::vector<JobResult>> JobClient::fetch_feedback(const FeedbackFetch& fetch) {
   auto answer =
       CARILLON_TRY(thread_->ask_and_wait(wire::FetchFeedback{.client_group = fetch.client_group,

@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "jobtracker/caller.h"
 #include "jobtracker/job_tracker.h"
 #include "shared/base/joined.h"
 #include "shared/base/time_text.h"
@@ -78,12 +77,12 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
              wire::Acted{.message = has + std::to_string(listed) +
                                     (listed == 1 ? " executor" : " executors") + " added by hand"});
     };
-    auditor_.add(asker,
-                 {.action = action_of(message.verb),
-                  .group = group.value()->name,
-                  .after = wire::row_to_json({{"addresses", joined(message.addresses, " ")},
-                                              {"token_changed", message.token.has_value()}})});
-    registry_.add(id, message.addresses, message.token, added);
+    AuditRow audit = auditor_.row(
+        asker, {.action = action_of(message.verb),
+                .group = group.value()->name,
+                .after = wire::row_to_json({{"addresses", joined(message.addresses, " ")},
+                                            {"token_changed", message.token.has_value()}})});
+    registry_.add(id, message.addresses, message.token, std::move(audit), added);
   });
 }
 
@@ -132,7 +131,10 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
                        .before = wire::row_to_json({{"partitions", std::int64_t{parts}}}),
                        .after = wire::row_to_json({{"partitions", std::int64_t{message.parts}}})});
   begin_split_(split, sender_of(asker),
-               wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
+               wire::encode({.correlation = asker.correlation,
+                             .message = std::move(message),
+                             .on_behalf = asker.caller == nullptr ? std::nullopt
+                                                                  : asker.caller->on_behalf}));
 }
 
 void JobTracker::on_remove_group(const Asker& asker, const wire::Act& message) {
@@ -153,13 +155,14 @@ void JobTracker::on_remove_group(const Asker& asker, const wire::Act& message) {
             "' is not a group of xxl-job executors (a group of task trackers needs no removal)");
   }
   batcher_.ask(CountWaiting{.now = clock_.now(), .groups = {group->id}},
-               [this, asker, id = group->id](Result<ReadAnswer> counted) {
+               [this, asker, message, id = group->id](Result<ReadAnswer> counted) {
                  if (!counted.ok()) return answer(asker, wire::ErrorReply{counted.error()});
-                 remove_group(asker, id, std::get<CountAnswer>(counted.value()));
+                 remove_group(asker, message, id, std::get<CountAnswer>(counted.value()));
                });
 }
 
-void JobTracker::remove_group(const Asker& asker, GroupId id, const CountAnswer& counted) {
+void JobTracker::remove_group(const Asker& asker, const wire::Act& message, GroupId id,
+                              const CountAnswer& counted) {
   std::int64_t waiting = 0;
   for (const auto& one : counted.groups) waiting += one.group == id ? one.waiting : 0;
   const auto executing =
@@ -170,14 +173,14 @@ void JobTracker::remove_group(const Asker& asker, GroupId id, const CountAnswer&
                                      [id](const auto& one) { return one.second->row.group == id; });
   const std::string name = catalog_.group(id)->name;
   if (waiting + executing + defined > 0) {
-    return answer(asker, wire::ErrorReply{Error{
-                             ErrorCode::kConflict,
-                             "group '" + name + "' has jobs: " + std::to_string(defined) +
-                                 " defined, " + std::to_string(waiting) + " waiting, " +
-                                 std::to_string(executing) + " executing (cancel them first)"}});
+    return refuse(asker, message,
+                  {ErrorCode::kConflict,
+                   "group '" + name + "' has jobs: " + std::to_string(defined) + " defined, " +
+                       std::to_string(waiting) + " waiting, " + std::to_string(executing) +
+                       " executing (cancel them first)"});
   }
-  auditor_.add(asker, {.action = action_of(wire::Verb::kRemoveGroup), .group = name});
-  registry_.remove_group(id, [this, asker, id, name](const Status& status) {
+  AuditRow audit = auditor_.row(asker, {.action = action_of(message.verb), .group = name});
+  registry_.remove_group(id, std::move(audit), [this, asker, id, name](const Status& status) {
     if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
     catalog_.mark_served(id, false);
     answer(asker, wire::Acted{.message = "group '" + name + "' removed"});
@@ -196,8 +199,8 @@ void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) 
   if (!message.group.empty()) {
     const Group* group = catalog_.group(message.group);
     if (group == nullptr) {
-      return answer(asker, wire::ErrorReply{Error{ErrorCode::kNotFound,
-                                                  "there is no group '" + message.group + "'"}});
+      return refuse(asker, message,
+                    {ErrorCode::kNotFound, "there is no group '" + message.group + "'"});
     }
     clean.groups = catalog_.parts_of(group->id);
   }

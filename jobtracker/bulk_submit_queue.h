@@ -31,11 +31,14 @@ class BulkSubmitQueue {
     std::uint64_t correlation = 0;
     std::string principal{};  // as in net::Sender
     std::string address{};
+    bool is_internal = false;
     bool operator==(const Sender& other) const {
-      return peer == other.peer && correlation == other.correlation;
+      return peer == other.peer && correlation == other.correlation &&
+             is_internal == other.is_internal;
     }
     net::Sender connection() const {
-      return {.peer = peer, .principal = principal, .address = address};
+      return {.peer = peer, .principal = principal, .address = address,
+              .is_internal = is_internal};
     }
   };
   struct Frame {

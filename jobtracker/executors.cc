@@ -5,6 +5,15 @@
 
 namespace carillon::jobtracker {
 
+// The executor groups with an access token.
+std::vector<std::string> JobTracker::apps_with_token() const {
+  std::vector<std::string> apps;
+  for (const GroupId group : executors_.groups()) {
+    if (!executors_.token(group).empty()) apps.push_back(catalog_.group(group)->name);
+  }
+  return apps;
+}
+
 std::string JobTracker::executor_token(const std::string& app_name) const {
   const Group* group = catalog_.group(app_name);
   return group == nullptr ? std::string{} : executors_.token(group->id);

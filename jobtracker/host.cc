@@ -92,9 +92,10 @@ int Host::open_doors() {
 }
 
 Status Host::listen() {
-  transport_ = std::make_unique<net::ServerWithChannel>(
-      loop_, CARILLON_TRY(
-                 net::listen_zmq(loop_, environment_, settings_.listen, settings_.access)));
+  auto outside =
+      CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access,
+                                   [this](const std::string& key) { return stored_key(key); }));
+  transport_ = std::make_unique<net::ServerWithChannel>(loop_, std::move(outside));
   auto courier =
       net::CurlCourier::start({.smtp = settings_.smtp, .from = settings_.smtp_from}, loop_, clock_);
   if (!courier.ok()) return courier.error().with_context("--smtp");
@@ -149,6 +150,14 @@ FurtherPages Host::api_pages() {
           .call = [this](net::HttpCall call, const net::HttpResponder& responder) {
             api_->call(std::move(call), responder);
           }};
+}
+
+// The keys of the store are known once a session has read it.
+Result<std::optional<std::string>> Host::stored_key(const std::string& public_key) const {
+  if (!access_.is_known())
+    return Error{ErrorCode::kUnavailable, "the job tracker has not read its store yet"};
+  const auto principal = access_.with_key(public_key);
+  return principal ? std::optional{principal->name} : std::nullopt;
 }
 
 Status Host::listen_to_executors() {
@@ -345,6 +354,7 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
       *life->questions, [this] { on_ready(); }, on_fatal);
   life_ = std::move(life);
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
+  tracker()->use(access_);
   tracker()->set_poster(*poster_);
   tracker()->set_courier(*courier_);
   tracker()->go_on_from(std::move(memory));

@@ -71,6 +71,7 @@ class Host {
   Status listen_to_executors();
   Status start_api();
   FurtherPages api_pages();
+  Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
   void on_signal();
   void stop();
@@ -106,7 +107,7 @@ class Host {
   SystemRandom random_{};
   const Logger log_{"jobtracker"};
   EventLoop loop_{clock_};
-  AccessRegistry access_{clock_};
+  AccessRegistry access_{[this] { return clock_.wall_now(); }};
   std::unique_ptr<net::ServerWithChannel> transport_;
   std::unique_ptr<api::ApiServer> api_;  // nullptr: no HTTP
   std::unique_ptr<net::Poster> poster_;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "jobtracker/caller.h"
 #include "jobtracker/store/names.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
@@ -17,8 +16,6 @@ constexpr Duration kClockPeriod = std::chrono::seconds{1};
 constexpr Duration kAnswersMax = std::chrono::milliseconds{250};
 constexpr Duration kComesBack = std::chrono::seconds{1};  // after its lease
 
-const Error kStarting{ErrorCode::kUnavailable, "the job tracker is starting, try again"};
-const Error kStopping{ErrorCode::kUnavailable, "the job tracker is stopping"};
 
 // The client number of a job tracker's own requests; each session has another one.
 std::int64_t client_number_of(SessionId session) {
@@ -67,11 +64,14 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                   clock_, task_runner, recurrence_.admission(), completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       auditor_(batcher_, ids_, clock_),
+      access_(batcher_, auditor_, *this, clock_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
       log_indexer_(config_.log_index, ownership_, batcher_, clock),
       management_(catalog_, ownership_, client_number_of(session),
                   [this](const Asker& asker, wire::Message message) {
+                    if (const Status may = access_.check(asker, message); !may.ok())
+                      return answer(asker, wire::ErrorReply{may.error()});
                     route(asker, std::move(message), 0);
                   }),
       run_logs_([this](const RunLogs::Place& place) -> std::optional<RunLogs::Caller> {
@@ -143,6 +143,8 @@ void JobTracker::set_poster(net::Poster& poster) {
 void JobTracker::start(net::ServerTransport& transport) {
   transport_ = &transport;
   transport.set_receiver(this);
+  access_.on_revoked(
+      [&transport](const std::string& principal) { transport.end_connections(principal); });
   if (split_first_) {
     batcher_.ask(SplitGroup{.split = *split_first_}, [this](Result<ReadAnswer> answer) {
       if (!answer.ok()) split_error_ = answer.error();
@@ -206,6 +208,8 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
+  every(AccessRegistry::kPeriod, [this] { access_.refresh(); });
+  access_.refresh();
   ready_ = true;
   // Calls that waited for this session precede all new reads and requests.
   if (hands_out()) send_due();
@@ -248,7 +252,7 @@ void JobTracker::proven(SteadyTime at) {
 }
 
 void JobTracker::stop() {
-  let_go(kStopping);
+  let_go(stopping_error());
   while (const auto waiting = bulk_.next()) take(waiting->sender.connection(), waiting->bytes);
 }
 
@@ -334,123 +338,6 @@ void JobTracker::on_batch_done(BatchDone done) {
   on_fatal_({ErrorCode::kConflict, "another job tracker took over this store; stopping"});
 }
 
-// ---- messages ----
-
-bool JobTracker::send(const Worker& worker, const wire::Message& message) {
-  if (is_push_session(worker.session)) {
-    pusher_.take(worker, message);
-    return true;
-  }
-  return transport_->send(worker.peer, wire::encode({.correlation = 0, .message = message})).ok();
-}
-
-bool JobTracker::deliver(const Asker& asker, wire::Message message) {
-  if (asker.origin == Asker::Origin::kManagement) {
-    management_.hear(asker, std::move(message));
-    return true;
-  }
-  const Status sent = transport_->send(
-      asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
-  if (!sent.ok()) log_.debug("cannot send an answer", "error", sent.error().message);
-  return sent.ok();
-}
-
-void JobTracker::on_outcome(net::PostOutcome outcome) {
-  if (ready_ && !run_logs_.on_outcome(outcome)) pusher_.on_outcome(std::move(outcome));
-}
-
-Status JobTracker::may_take() const {
-  if (stopping_) return kStopping;
-  return ready_ ? Status{} : Status{kStarting};
-}
-
-void JobTracker::manage(const ManageJob& call, OnManaged done) {
-  if (Status may = may_take(); !may.ok()) return done(may.error());
-  const Group* group = catalog_.group(call.app_name);
-  if (call.verb == ManageJob::Verb::kAdd && group != nullptr) {
-    if (Status may = may_have_executors(*group); !may.ok()) return done(may.error());
-  }
-  management_.take(call, std::move(done));
-}
-
-void JobTracker::on_frame(const net::Sender& sender, std::string_view frame) {
-  if (!ready_ || stopping_ || !BulkSubmitQueue::takes(frame)) return take(sender, frame);
-  slow_down(bulk_.put({sender.peer, wire::correlation_of(frame), sender.principal, sender.address},
-                      frame, clock_.steady_now()));
-}
-
-void JobTracker::slow_down(const std::vector<BulkSubmitQueue::Sender>& senders) {
-  for (const BulkSubmitQueue::Sender& sender : senders) {
-    answer({sender.peer, sender.correlation}, wire::ErrorReply{batcher_.slow_down()});
-  }
-}
-
-void JobTracker::take(const net::Sender& sender, std::string_view frame) {
-  auto decoded = wire::decode(frame);
-  if (!decoded.ok()) {
-    ++bad_frames_;
-    return answer({sender.peer, wire::correlation_of(frame)}, wire::ErrorReply{decoded.error()});
-  }
-  const Asker asker{
-      .peer = sender.peer, .correlation = decoded.value().correlation, .caller = caller_of(sender)};
-  if (Status may = may_take(); !may.ok()) return answer(asker, wire::ErrorReply{may.error()});
-  route(asker, std::move(decoded.value().message), frame.size());
-}
-
-void JobTracker::route(const Asker& asker, wire::Message message, std::size_t bytes) {
-  const auto* act = std::get_if<wire::Act>(&message);
-  const auto* query = std::get_if<wire::Query>(&message);
-  const std::string* group = act != nullptr     ? &act->group
-                             : query != nullptr ? &query->group
-                                                : nullptr;
-  if (group == nullptr || !may_be_new(*group)) return route_known(asker, std::move(message), bytes);
-  if (const Status room = batcher_.check_room(); !room.ok())
-    return answer(asker, wire::ErrorReply{room.error()});
-  batcher_.hold(bytes);
-  std::vector<std::string> names{*group};
-  find_groups(std::move(names),
-              [this, asker, bytes, message = std::move(message)](const Status&) mutable {
-                batcher_.release(bytes);
-                if (stopping_) return answer(asker, wire::ErrorReply{kStopping});
-                route_known(asker, std::move(message), bytes);
-              });
-}
-
-void JobTracker::route_known(const Asker& asker, wire::Message message, std::size_t bytes) {
-  if (auto* submit = std::get_if<wire::Submit>(&message))
-    return submit_.submit(asker, std::move(*submit), bytes);
-  if (auto* act = std::get_if<wire::Act>(&message)) {
-    if (act->verb == wire::Verb::kAddExecutors) return on_add_executors(asker, std::move(*act));
-    if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
-    if (act->verb == wire::Verb::kRemoveGroup) return on_remove_group(asker, *act);
-    if (act->verb == wire::Verb::kCleanHistory) return on_clean_history(asker, *act);
-    return act_.act(asker, std::move(*act), bytes);
-  }
-  if (auto* fetch = std::get_if<wire::FetchFeedback>(&message))
-    return feedback_.fetch(asker, std::move(*fetch));
-  if (auto* query = std::get_if<wire::Query>(&message)) return query_.query(asker, *query);
-  if (auto* hello = std::get_if<wire::Register>(&message))
-    return on_register(asker, std::move(*hello));
-  if (auto* pull = std::get_if<wire::Pull>(&message)) return on_pull(asker, *pull);
-  if (auto* output = std::get_if<wire::Output>(&message))
-    return on_output(asker, std::move(*output));
-  if (auto* bye = std::get_if<wire::Bye>(&message)) return on_bye(asker, *bye);
-  if (auto* report = std::get_if<wire::Report>(&message)) {
-    if (Worker* worker = worker_of(asker, report->session)) {
-      leave_others(*worker, *report);
-      completion_.report(*worker, *report);
-    }
-    return;
-  }
-  if (auto* back = std::get_if<wire::GiveBack>(&message)) {
-    if (Worker* worker = worker_of(asker, back->session)) completion_.give_back(*worker, *back);
-    return;
-  }
-  ++bad_frames_;
-  answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                       "a job tracker does not accept this type of message"}});
-}
-
 // ---- groups ----
 
 // Another job tracker may have created the group since the last look.
@@ -484,7 +371,7 @@ void JobTracker::search(const std::string& name) {
     if (answer.ok()) know(std::get<GroupAnswer>(answer.value()).group);
     Status asked;
     if (!answer.ok() && answer.error().code != ErrorCode::kNotFound) asked = answer.error();
-    if (stopping_) asked = kStopping;
+    if (stopping_) asked = stopping_error();
     GroupSearch& found = searches_.at(name);
     const auto all = std::exchange(found.asking, {});
     found.next.empty() ? (void)searches_.erase(name) : search(name);
@@ -581,6 +468,7 @@ Sizes JobTracker::sizes() const {
   add_sizes(all, "pusher", pusher_.sizes());
   add_sizes(all, "registry", registry_.sizes());
   add_sizes(all, "new_groups", new_groups_.sizes());
+  add_sizes(all, "access", access_.sizes());
   add_sizes(all, "bulk", bulk_.sizes());
   add_sizes(all, "submit", submit_.sizes());
   add_sizes(all, "stops", stops_.sizes());

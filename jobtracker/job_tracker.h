@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "jobtracker/access/access_desk.h"
 #include "jobtracker/alarm/alarm_desk.h"
 #include "jobtracker/bulk_submit_queue.h"
 #include "jobtracker/completion/completion.h"
@@ -97,6 +98,15 @@ class JobTracker final : public net::ServerReceiver,
   void set_poster(net::Poster& poster);
   // Not set: no alarms are sent. Call before start().
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
+  // Not set: the session knows no stored principals before it has read them. Call before start().
+  void use(AccessRegistry& registry) { access_.use(registry); }
+  // The URL of the console, for clients. Call before start().
+  void set_console(std::string url) { access_.set_console(std::move(url)); }
+  // The server of connections within this process. Call before start().
+  void set_internal(net::ServerTransport& internal) {
+    internal_ = &internal;
+    internal.set_receiver(this);
+  }
   // From now on, the next session of the process uses the poster and the courier.
   void leave_doors();
   // State for the next session of the process that is not in the store. Call go_on_from() before
@@ -211,7 +221,12 @@ class JobTracker final : public net::ServerReceiver,
   void slow_down(const std::vector<BulkSubmitQueue::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   bool may_be_new(const std::string& group) const;
+  static Error stopping_error() {
+    return {ErrorCode::kUnavailable, "the job tracker is stopping"};
+  }
   Status may_take() const;
+  static net::Sender sender_of(const Asker& asker);
+  std::vector<std::string> apps_with_token() const;
   void route_known(const Asker& asker, wire::Message message, std::size_t bytes);
   void know(const Group& group);
   void search(const std::string& name);
@@ -224,7 +239,8 @@ class JobTracker final : public net::ServerReceiver,
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
-  void remove_group(const Asker& asker, GroupId id, const CountAnswer& counted);
+  void remove_group(const Asker& asker, const wire::Act& message, GroupId id,
+                    const CountAnswer& counted);
   void on_clean_history(const Asker& asker, const wire::Act& message);
   void on_register(const Asker& asker, wire::Register message);
   void register_worker(const Asker& asker, const wire::Register& message, const Group& group);
@@ -251,6 +267,7 @@ class JobTracker final : public net::ServerReceiver,
   Logger log_{"jobtracker"};
   TaskRunner& task_runner_;
   net::ServerTransport* transport_ = nullptr;
+  net::ServerTransport* internal_ = nullptr;
   net::Poster* poster_ = nullptr;
   std::function<void()> on_ready_;
   std::function<void(const Error&)> on_fatal_;
@@ -288,6 +305,7 @@ class JobTracker final : public net::ServerReceiver,
   Dispatcher dispatcher_;
   Recovery recovery_;
   Auditor auditor_;
+  AccessDesk access_;
   Retention retention_;
   LogIndexer log_indexer_;
   Management management_;

@@ -64,9 +64,9 @@ void Management::take(const ManageJob& call, OnManaged done) {
       message.addresses = parts_of(call.job.addresses);
   }
   const auto wanted = state_after(call.verb);
-  if (!wanted) return act(std::move(message), "", std::move(done));
+  if (!wanted) return act(call, std::move(message), std::move(done));
   // As in xxl-job, starting a started job and stopping a stopped job are no errors.
-  act(std::move(message), "",
+  act(call, std::move(message),
       [this, call, wanted, done = std::move(done)](const Result<std::string>& answer) {
         const auto now = find(call);
         const bool is_so = now.ok() && now.value()->row.state == *wanted;
@@ -82,7 +82,7 @@ void Management::add(const ManageJob& call, OnManaged done) {
   if (!free.ok()) return done(free.error());
   const std::string number = std::to_string(free.value());
   spec.value().task_id = std::string{kXxlPrefix} + number;
-  submit(std::move(spec).value(), true, number, std::move(done));
+  submit(call, std::move(spec).value(), true, number, std::move(done));
 }
 
 // A number that no job of this session or the store has.
@@ -114,7 +114,7 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
     schedule.dst = before.dst;
   }
   // A stopped job stays stopped.
-  submit(std::move(spec).value(), false, "", std::move(done));
+  submit(call, std::move(spec).value(), false, "", std::move(done));
 }
 
 Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
@@ -135,10 +135,11 @@ bool Management::knows_all_jobs_of(const std::string& app_name) const {
   return group == nullptr ? ownership_.has_all() : ownership_.has_all(catalog_.parts_of(group->id));
 }
 
-void Management::submit(JobSpec spec, bool suspended, std::string text, OnManaged done) {
+void Management::submit(const ManageJob& call, JobSpec spec, bool suspended, std::string text,
+                        OnManaged done) {
   wire::Submit message{.request = next_number(), .suspended = suspended};
   message.jobs.push_back(std::move(spec));
-  ask(std::move(message),
+  ask(call, std::move(message),
       [text = std::move(text), done = std::move(done)](const wire::Message& answer) {
         const auto* submitted = std::get_if<wire::Submitted>(&answer);
         if (submitted == nullptr || submitted->answers.empty()) return done(refusal_in(answer));
@@ -148,20 +149,25 @@ void Management::submit(JobSpec spec, bool suspended, std::string text, OnManage
       });
 }
 
-void Management::act(wire::Act message, std::string text, OnManaged done) {
-  ask(std::move(message),
-      [text = std::move(text), done = std::move(done)](const wire::Message& answer) {
-        if (std::holds_alternative<wire::Acted>(answer)) return done(text);
-        done(refusal_in(answer));
-      });
+void Management::act(const ManageJob& call, wire::Act message, OnManaged done) {
+  ask(call, std::move(message), [done = std::move(done)](const wire::Message& answer) {
+    if (std::holds_alternative<wire::Acted>(answer)) return done(std::string{});
+    done(refusal_in(answer));
+  });
 }
 
-void Management::ask(wire::Message message, OnAnswer on_answer) {
+// The app is the principal, whatever token its executor has.
+void Management::ask(const ManageJob& call, wire::Message message, OnAnswer on_answer) {
+  Caller caller{.principal = {.kind = kAppKind,
+                              .name = call.app_name,
+                              .role = Role::kEditor,
+                              .groups = {call.app_name}},
+                .address = call.peer};
   const std::uint64_t number = ++last_;
   asked_.emplace(number, std::move(on_answer));
   route_({.correlation = number,
           .origin = Asker::Origin::kManagement,
-          .caller = {.name = "xxl-job", .kind = "token", .address = {}}},
+          .caller = std::make_shared<const Caller>(std::move(caller))},
          std::move(message));
 }
 

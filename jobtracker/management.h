@@ -37,12 +37,13 @@ class Management {
 
   void add(const ManageJob& call, OnManaged done);
   void update(const ManageJob& call, const ActiveDefinition& definition, OnManaged done);
-  void submit(JobSpec spec, bool suspended, std::string text, OnManaged done);
-  void act(wire::Act message, std::string text, OnManaged done);
+  void submit(const ManageJob& call, JobSpec spec, bool suspended, std::string text,
+              OnManaged done);
+  void act(const ManageJob& call, wire::Act message, OnManaged done);
   Result<std::int32_t> free_number();
   Result<const ActiveDefinition*> find(const ManageJob& call);
   bool knows_all_jobs_of(const std::string& app_name) const;
-  void ask(wire::Message message, OnAnswer on_answer);
+  void ask(const ManageJob& call, wire::Message message, OnAnswer on_answer);
   wire::RequestNumber next_number() { return {.client = client_, .sequence = ++sequence_}; }
 
   Catalog& catalog_;

@@ -16,11 +16,14 @@ StartupResponder::StartupResponder(net::ServerTransport& transport) : transport_
 }
 
 StartupResponder::~StartupResponder() {
-  if (!has_passed_) transport_.set_receiver(nullptr);
+  if (has_passed_) return;
+  transport_.set_receiver(nullptr);
+  if (internal_ != nullptr) internal_->set_receiver(nullptr);
 }
 
 void StartupResponder::pass_to(net::ServerReceiver& receiver) {
   transport_.set_receiver(&receiver);
+  if (internal_ != nullptr) internal_->set_receiver(&receiver);
   has_passed_ = true;
   is_keeping_ = false;
   for (const Kept& kept : std::exchange(kept_, {})) receiver.on_frame(kept.sender, kept.frame);
@@ -35,7 +38,8 @@ void StartupResponder::on_frame(const net::Sender& sender, std::string_view fram
   const wire::Envelope answer{.correlation = wire::correlation_of(frame),
                               .message = wire::ErrorReply{Error{ErrorCode::kUnavailable, reason_}}};
   // A disconnected client asks again.
-  (void)transport_.send(sender.peer, wire::encode(answer));
+  net::ServerTransport& to = sender.is_internal ? *internal_ : transport_;
+  (void)to.send(sender.peer, wire::encode(answer));
 }
 
 }  // namespace carillon::jobtracker

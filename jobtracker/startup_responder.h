@@ -22,10 +22,18 @@ class StartupResponder final : public net::ServerReceiver {
   StartupResponder(const StartupResponder&) = delete;
   StartupResponder& operator=(const StartupResponder&) = delete;
 
+  // The server of connections within this process.
+  void set_internal(net::ServerTransport& internal) {
+    internal_ = &internal;
+    internal.set_receiver(this);
+  }
   void set_reason(std::string reason) { reason_ = std::move(reason); }
 
   // Becomes the receiver again.
-  void receive() { transport_.set_receiver(this); }
+  void receive() {
+    transport_.set_receiver(this);
+    if (internal_ != nullptr) internal_->set_receiver(this);
+  }
   // Queues frames from now on, up to a limit.
   void keep() { is_keeping_ = true; }
   // Passes on the queued frames, and makes this the receiver of all others.
@@ -41,6 +49,7 @@ class StartupResponder final : public net::ServerReceiver {
   };
 
   net::ServerTransport& transport_;
+  net::ServerTransport* internal_ = nullptr;
   bool is_keeping_ = false;
   bool has_passed_ = false;
   std::vector<Kept> kept_{};

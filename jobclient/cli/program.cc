@@ -15,6 +15,7 @@
 #include "jobclient/cli/keys.h"
 #include "jobclient/cli/logs.h"
 #include "jobclient/cli/next.h"
+#include "jobclient/cli/principals.h"
 #include "jobclient/cli/report.h"
 #include "jobclient/cli/scripts.h"
 #include "jobclient/cli/show.h"
@@ -63,7 +64,17 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_scripts_restore, run_scripts_restore},
                               {declare_clean, run_clean},
                               {declare_next, run_next},
+                              {declare_whoami, run_whoami},
                               {declare_keys_new, run_keys_new},
+                              {declare_keys_list, run_keys_list},
+                              {declare_keys_revoke, run_keys_revoke},
+                              {declare_tokens_new, run_tokens_new},
+                              {declare_tokens_list, run_tokens_list},
+                              {declare_tokens_revoke, run_tokens_revoke},
+                              {declare_users_new, run_users_new},
+                              {declare_users_list, run_users_list},
+                              {declare_users_change, run_users_change},
+                              {declare_users_remove, run_users_remove},
                               {declare_help, nullptr},
                               {declare_completion, run_completion}};
 

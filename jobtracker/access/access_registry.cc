@@ -10,7 +10,7 @@ std::shared_ptr<const AccessRegistry::Table> AccessRegistry::table() const {
 }
 
 bool AccessRegistry::is_expired(const PrincipalRow& row) const {
-  return row.expires_at != WallTime{} && row.expires_at <= clock_.wall_now();
+  return row.expires_at != WallTime{} && row.expires_at <= now_();
 }
 
 bool AccessRegistry::is_known() const { return table() != nullptr; }
@@ -66,7 +66,8 @@ std::vector<AccessRegistry::Key> AccessRegistry::put_all(std::vector<PrincipalRo
   auto next = std::make_shared<Table>();
   for (PrincipalRow& row : rows) {
     Key key{row.principal.kind, row.principal.name};
-    if (row.principal.kind != kUserKind) next->by_secret[row.secret] = key;
+    const bool connects = row.principal.kind == kKeyKind || row.principal.kind == kTokenKind;
+    if (connects) next->by_secret[row.secret] = key;
     next->rows.emplace(std::move(key), std::move(row));
   }
   std::vector<Key> lost;
@@ -88,7 +89,7 @@ std::vector<AccessRegistry::Key> AccessRegistry::put_all(std::vector<PrincipalRo
 }
 
 std::vector<AccessRegistry::Key> AccessRegistry::take_expired() {
-  const WallTime now = clock_.wall_now();
+  const WallTime now = now_();
   std::vector<Key> expired;
   for (const PrincipalRow& row : rows()) {
     if (row.expires_at != WallTime{} && row.expires_at > expired_until_ && row.expires_at <= now)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jobtracker/store/rows.h"
-#include "shared/base/clock.h"
+#include "carillon/time.h"
 #include "shared/base/mutex.h"
 #include "shared/base/principal.h"
 
@@ -25,7 +25,8 @@ class AccessRegistry {
  public:
   static constexpr Duration kPeriod = std::chrono::seconds{2};
 
-  explicit AccessRegistry(const Clock& clock) : clock_(clock) {}
+  using Now = std::function<WallTime()>;
+  explicit AccessRegistry(Now now) : now_(std::move(now)) {}
 
   // Whether put_all() was called.
   bool is_known() const;
@@ -59,7 +60,7 @@ class AccessRegistry {
   std::optional<Principal> with_secret(const std::string& kind, const std::string& secret) const;
   bool is_expired(const PrincipalRow& row) const;
 
-  const Clock& clock_;
+  const Now now_;
   WallTime expired_until_{};
   mutable Mutex mutex_;
   std::shared_ptr<const Table> table_ CARILLON_GUARDED_BY(mutex_);

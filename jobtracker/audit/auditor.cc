@@ -11,6 +11,7 @@
 namespace carillon::jobtracker {
 namespace {
 
+constexpr const char* kAnyone = "anyone";
 constexpr std::size_t kNamed = 10;      // task ids in the row of a submission
 constexpr std::size_t kTextMax = 2048;  // of one text in a row's JSON
 
@@ -86,11 +87,12 @@ AuditedChange audited_jobs(const std::vector<JobSpec>& jobs) {
 
 AuditRow Auditor::row(const Asker& asker, AuditedChange change) {
   const WallTime now = clock_.now();
+  const Caller* const caller = asker.caller.get();
   return {.id = ids_.next(now),
           .at = now,
-          .by = clipped(asker.caller.name, kAuditNameMax),
-          .kind = asker.caller.kind,
-          .address = asker.caller.address,
+          .by = clipped(caller == nullptr ? kAnyone : caller->principal.name, kAuditNameMax),
+          .kind = caller == nullptr ? kAnyone : caller->principal.kind,
+          .address = caller == nullptr ? std::string{} : caller->address,
           .action = std::move(change.action),
           .group = clipped(std::move(change.group), kAuditGroupMax),
           .task_id = clipped(std::move(change.task_id), kAuditTaskMax),

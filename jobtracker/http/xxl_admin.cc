@@ -251,7 +251,10 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
     auto job = wire::xxl::read_managed_job(call.body);
     if (!job.ok()) return unreadable(job.error());
     return std::optional<Request>{
-        ManageJob{.verb = *verb, .app_name = std::move(app_name), .job = std::move(job).value()}};
+        ManageJob{.verb = *verb,
+                                             .app_name = std::move(app_name),
+                                             .job = std::move(job).value(),
+                                             .peer = call.peer}};
   }
   if (path != "registry" && path != "registryRemove")
     return refused("invalid request, uri-mapping(" + std::string{path} + ") not found.");

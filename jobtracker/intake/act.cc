@@ -341,9 +341,11 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
   const GroupId group = found.waiting     ? found.waiting->group
                         : found.executing ? found.executing->job.group
                                           : GroupId{};
+  const Group* const whole = catalog_.whole_of(group);
+  if (whole != nullptr && !pending->asker.may_see(whole->name)) return decline_unknown(pending);
   if (group && !ownership_.has(group))
     return clients_.answer(pending->asker, ownership_.elsewhere(group, 1));
-  if (const Group* whole = catalog_.whole_of(group)) pending->change.group = whole->name;
+  if (whole != nullptr) pending->change.group = whole->name;
   if (stops(pending->act)) return stop_job(pending, found);
   if (found.waiting && found.waiting->definition) return decline_run_that_waits(pending, found);
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));

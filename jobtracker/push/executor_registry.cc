@@ -94,7 +94,7 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
 }
 
 void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
-                           std::optional<std::string> token, OnStored done) {
+                           std::optional<std::string> token, AuditRow audit, OnStored done) {
   const std::vector<std::string> addresses = each_once(list);
   std::vector<Operation> operations;
   operations.emplace_back(PutExecutorGroup{
@@ -120,6 +120,7 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
     row.place = ++place;
     operations.emplace_back(ChangeExecutor{std::move(row)});
   }
+  operations.emplace_back(AddAudit{std::move(audit)});
   batcher_.post_unit(
       Urgency::kRequest, std::move(operations),
       [this, done = std::move(done)](std::vector<Operation>& stored, const std::vector<Outcome>&,
@@ -137,12 +138,13 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
       });
 }
 
-void ExecutorRegistry::remove_group(GroupId group, OnStored done) {
-  batcher_.post(
-      Urgency::kRequest, RemoveExecutorGroup{.group = group},
-      [this, done = std::move(done)](Operation& operation, const Outcome&, const Error* refused) {
+void ExecutorRegistry::remove_group(GroupId group, AuditRow audit, OnStored done) {
+  batcher_.post_unit(
+      Urgency::kRequest, {RemoveExecutorGroup{.group = group}, AddAudit{std::move(audit)}},
+      [this, group, done = std::move(done)](std::vector<Operation>&, const std::vector<Outcome>&,
+                                            const Error* refused) {
         if (refused != nullptr) return done(*refused);
-        forget(std::get<RemoveExecutorGroup>(operation).group);
+        forget(group);
         done({});
       });
 }

@@ -46,11 +46,12 @@ class ExecutorRegistry {
   void start(const StartAnswer& found);
   void take(ExecutorRegistration registration, OnStored done);
   // Sets the list by hand: only these executors, in this order. Without addresses, executors
-  // register. The token is sent with each call; without a value it stays unchanged.
+  // register. The token is sent with each call; without a value it stays unchanged. `audit` is
+  // stored with it.
   void add(GroupId group, const std::vector<std::string>& list, std::optional<std::string> token,
-           OnStored done);
+           AuditRow audit, OnStored done);
   // Removes the executor group; the next registration creates it again.
-  void remove_group(GroupId group, OnStored done);
+  void remove_group(GroupId group, AuditRow audit, OnStored done);
   // Stores an observation: it accepts calls at /trigger, or it has reported itself as busy.
   void learn(GroupId group, const std::string& address, bool ExecutorRow::*fact, bool is_so);
   // Called every half second: removes expired executors and reads those of other job trackers.

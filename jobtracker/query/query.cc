@@ -244,7 +244,10 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   const Find question{.group = part, .task_id = message.task_id, .job_id = message.job_id};
   read(asker, question, [this, asker, message, with_spec, spec_of](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    const auto& found = std::get<FindAnswer>(answer.value());
+    auto& found = std::get<FindAnswer>(answer.value());
+    const bool is_foreign = (found.waiting && is_hidden(asker, found.waiting->group)) ||
+                            (found.executing && is_hidden(asker, found.executing->job.group));
+    if (is_foreign) found = {};
     if (found.waiting) {
       const WaitingJob& job = *found.waiting;
       const auto glance = catalog_.glance(job);
@@ -274,7 +277,8 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
 }
 
 void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
-  if (const Executing* entry = executing_.find(message.job_id)) {
+  const Executing* const entry = executing_.find(message.job_id);
+  if (entry != nullptr && !is_hidden(asker, entry->row.job.group)) {
     const WaitingJob& job = entry->row.job;
     wire::Row row = {{"job_id", std::to_string(job.id.value)},
                      {"task_id", job.task_id},
@@ -293,6 +297,7 @@ void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
          const auto& found = std::get<FindAnswer>(answer.value());
          if (!found.waiting && !found.executing) return job_from_log(asker, message, tries);
          const WaitingJob& job = found.waiting ? *found.waiting : found.executing->job;
+         if (is_hidden(asker, job.group)) return answer_unknown_job(asker, message.job_id);
          const std::string state = found.executing       ? "executing"
                                    : is_quarantined(job) ? "quarantined"
                                    : job.suspended       ? "suspended"
@@ -315,12 +320,11 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
   read_history(asker, question, [this, asker, message, tries](Result<std::vector<LogEntry>> found) {
     if (!found.ok()) return clients_.answer(asker, error_reply(found.error()));
     const auto& entries = found.value();
+    if (!entries.empty() && is_hidden(asker, entries.front().group))
+      return answer_unknown_job(asker, message.job_id);
     if (entries.empty() || !entries.front().final) {
       if (tries < kJobTries) return job(asker, message, tries + 1);
-      return clients_.answer(
-          asker, error_reply({ErrorCode::kNotFound,
-                              "job " + std::to_string(message.job_id.value) +
-                                  " is unknown (its log may be older than the retention)"}));
+      return answer_unknown_job(asker, message.job_id);
     }
     wire::Row row = log_row(entries.front());
     row.emplace_back("done", true);
@@ -328,6 +332,38 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
     reply.rows.push_back(std::move(row));
     clients_.answer(asker, std::move(reply));
   });
+}
+
+void QueryDesk::answer_unknown_job(const Asker& asker, JobId id) {
+  clients_.answer(asker,
+                  error_reply({ErrorCode::kNotFound,
+                               "job " + std::to_string(id.value) +
+                                   " is unknown (its log may be older than the retention)"}));
+}
+
+bool QueryDesk::is_hidden(const Asker& asker, GroupId part) const {
+  return !asker.may_see(group_name(part));
+}
+
+// Looks for the node group of a job, for askers that may not see all. A job that is not found is
+// visible: it has no output either.
+void QueryDesk::if_visible(const Asker& asker, JobId id,
+                           std::function<void(bool is_visible)> then) {
+  if (asker.caller == nullptr || asker.caller->principal.covers_all()) return then(true);
+  if (const Executing* const entry = executing_.find(id))
+    return then(!is_hidden(asker, entry->row.job.group));
+  read(asker, Find{.job_id = id},
+       [this, asker, id, then = std::move(then)](Result<ReadAnswer> answer) {
+         if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+         const auto& found = std::get<FindAnswer>(answer.value());
+         if (found.waiting) return then(!is_hidden(asker, found.waiting->group));
+         if (found.executing) return then(!is_hidden(asker, found.executing->job.group));
+         read_history(asker, ListHistory{.job_id = id, .limit = 1},
+                      [this, asker, then](Result<std::vector<LogEntry>> log) {
+                        if (!log.ok()) return clients_.answer(asker, error_reply(log.error()));
+                        then(log.value().empty() || !is_hidden(asker, log.value().front().group));
+                      });
+       });
 }
 
 // The output of a pushed run is at its executor. False: it was not pushed, or its executor is
@@ -351,6 +387,15 @@ bool QueryDesk::executor_output(const Asker& asker, const ListOutput& question) 
 }
 
 void QueryDesk::output(const Asker& asker, const wire::Query& message) {
+  if_visible(asker, message.job_id, [this, asker, message](bool is_visible) {
+    if (is_visible) return read_output(asker, message);
+    wire::Rows none;
+    none.next = message.after;
+    clients_.answer(asker, std::move(none));
+  });
+}
+
+void QueryDesk::read_output(const Asker& asker, const wire::Query& message) {
   const auto after = numbers(message.after);
   ListOutput question{.job_id = message.job_id,
                       .limit = std::min<std::int64_t>(page_of(message), 64)};

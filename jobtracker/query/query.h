@@ -66,6 +66,7 @@ class QueryDesk {
   void answer_with_last_change(const Asker& asker, GroupId group, const std::string& task_id,
                                wire::Row row);
   void stats(const Asker& asker);
+  void answer_unknown_job(const Asker& asker, JobId id);
 
   wire::Row definition_row(ActiveDefinition& definition) const;
   wire::Row executing_row(const Executing& entry) const;
@@ -77,6 +78,10 @@ class QueryDesk {
                      bool is_due) const;
   wire::Field reason_none_is_free(GroupId group, const wire::SpecGlance& glance) const;
   std::string group_name(GroupId id) const;
+  // Whether jobs of this partition do not exist for it.
+  bool is_hidden(const Asker& asker, GroupId part) const;
+  void read_output(const Asker& asker, const wire::Query& message);
+  void if_visible(const Asker& asker, JobId id, std::function<void(bool is_visible)> then);
   // The partitions of the group; empty if no group is named.
   std::vector<GroupId> parts_of(GroupId group) const;
   GroupId whole(GroupId part) const;  // the group that this partition belongs to

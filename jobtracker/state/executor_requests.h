@@ -32,6 +32,7 @@ struct ManageJob {
   Verb verb = Verb::kAdd;
   std::string app_name{};
   wire::xxl::ManagedJob job{};
+  std::string peer{};  // the address of the caller
 };
 
 // Called once, on the loop, with the answer (the new job's number) or an error.

@@ -227,12 +227,27 @@ struct AddAudit {
   AuditRow row{};
 };
 
+// Adds a principal, or replaces it. An empty secret or language and a zero time keep the stored ones;
+// empty groups keep the role and the groups; created_at and created_by stay. The outcome is kConflict
+// if it exists with another secret and `replaces` is false, or if it does not exist and has no
+// groups.
+struct PutPrincipal {
+  PrincipalRow row{};
+  bool replaces = false;
+};
+
+// The outcome is kConflict if it does not exist.
+struct RemovePrincipal {
+  std::string kind{};
+  std::string name{};
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutorGroup, RemoveExecutorResult, PutExecutorGroup, ChangeExecutor,
                  PutPushRun, RemovePushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
-                 CleanLog, IndexLog, AddAudit>;
+                 CleanLog, IndexLog, AddAudit, PutPrincipal, RemovePrincipal>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,
@@ -263,6 +278,10 @@ struct NumberedRequest {
   // Stored with the answer. The outcome becomes "conflict" if it has operations and none is done.
   std::optional<AuditRow> audit{};
 };
+
+// The row after a PutPrincipal; none: it is a conflict.
+std::optional<PrincipalRow> principal_after(const PutPrincipal& put,
+                                            const std::optional<PrincipalRow>& before);
 
 // The audit row to store for a request that was not answered before; none: it has none.
 std::optional<AuditRow> audit_row_of(const NumberedRequest& request,

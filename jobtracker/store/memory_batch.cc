@@ -573,4 +573,23 @@ Result<Outcome> MemoryBatch::apply(const AddAudit& audit) {
   return done();
 }
 
+Result<Outcome> MemoryBatch::apply(const PutPrincipal& put_principal) {
+  const Principal& principal = put_principal.row.principal;
+  const std::pair key{principal.kind, principal.name};
+  const auto found = tables_.principals.find(key);
+  auto after = principal_after(put_principal, found == tables_.principals.end()
+                                                  ? std::optional<PrincipalRow>{}
+                                                  : found->second);
+  if (!after) return conflict();
+  put(tables_.principals, key, std::move(after));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const RemovePrincipal& remove) {
+  const std::pair key{remove.kind, remove.name};
+  if (!tables_.principals.contains(key)) return conflict();
+  put(tables_.principals, key, std::nullopt);
+  return done();
+}
+
 }  // namespace carillon::jobtracker

@@ -48,6 +48,8 @@ class MemoryBatch {
   Result<Outcome> apply(const CleanLog& clean);
   Result<Outcome> apply(const IndexLog& index);
   Result<Outcome> apply(const AddAudit& audit);
+  Result<Outcome> apply(const PutPrincipal& put_principal);
+  Result<Outcome> apply(const RemovePrincipal& remove);
   std::int64_t log_settled() const;
 
   void leave_runs(const ChangeDefinition& change, const std::string& spec);

@@ -286,6 +286,12 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ListPrincipals&) const {
+    PrincipalsAnswer answer;
+    for (const auto& [key, row] : tables_.principals) answer.rows.push_back(row);
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ListOutput& ask) const {
     OutputAnswer answer;
     for (auto next =

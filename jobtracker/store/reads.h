@@ -275,6 +275,11 @@ struct ListAudit {
 struct AuditAnswer {
   std::vector<AuditRow> rows{};
 };
+// All principals. Also for the loop.
+struct ListPrincipals {};
+struct PrincipalsAnswer {
+  std::vector<PrincipalRow> rows{};  // by kind and name
+};
 struct ListNodes {};
 struct NodesAnswer {
   std::vector<NodeRow> nodes{};
@@ -284,12 +289,12 @@ using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelay
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
                           ReadExecutorResults, FindGroup, MakeGroup, SplitGroup, ListWaiting,
                           ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
-                          CountLog, ListScripts, ListAudit, CountFeedback, ListNodes>;
+                          CountLog, ListScripts, ListAudit, CountFeedback, ListNodes, ListPrincipals>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
                  InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
                  DefinitionsAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
-                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FeedbackCounts, NodesAnswer>;
+                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FeedbackCounts, NodesAnswer, PrincipalsAnswer>;
 
 }  // namespace carillon::jobtracker

@@ -306,15 +306,17 @@ inline constexpr std::size_t kAuditGroupMax = 64;
 inline constexpr std::size_t kAuditTaskMax = 200;
 inline constexpr std::size_t kAuditOutcomeMax = 300;
 
-// The kinds of principals that the store keeps.
-inline constexpr const char* kKeyKind = "key";
-inline constexpr const char* kTokenKind = "token";
-inline constexpr const char* kUserKind = "user";
+// No principals, but kept like them: a link that signs in once, a session of the console that has
+// ended early, and the secret key of the job trackers for cookies.
+inline constexpr const char* kLinkKind = "link";
+inline constexpr const char* kSessionKind = "session";
+inline constexpr const char* kSecretKind = "secret";
 
 // A principal that the store keeps.
 struct PrincipalRow {
-  Principal principal{};  // kind: key, token, user
-  // key: the public CURVE key; token: its SHA-256 in hex; user: the hash of the password.
+  Principal principal{};
+  // key: the public CURVE key; token and link: its SHA-256 in hex; user: the hash of the password;
+  // secret: itself.
   std::string secret{};
   WallTime created_at{};
   std::string created_by{};  // the name of a principal

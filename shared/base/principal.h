@@ -43,8 +43,18 @@ const char* least_role(Right right);
 inline constexpr std::size_t kPrincipalNameMax = 64;
 inline constexpr std::size_t kGroupPatternsMax = 64;
 
+// Kinds of principals: the user of the job tracker's process, another job tracker, a CURVE key in
+// the folder of keys, one in the store, an API token, a user of the console, an xxl-job executor.
+inline constexpr const char* kLocalKind = "local";
+inline constexpr const char* kTrackerKind = "tracker";
+inline constexpr const char* kFileKind = "file";
+inline constexpr const char* kKeyKind = "key";
+inline constexpr const char* kTokenKind = "token";
+inline constexpr const char* kUserKind = "user";
+inline constexpr const char* kAppKind = "app";
+
 struct Principal {
-  std::string kind{};  // local, tracker, file, key, token, user, app, anyone
+  std::string kind{};
   std::string name{};
   Role role = Role::kViewer;
   // Names of node groups. "*" at the end of a pattern stands for any text: "billing-*", "*".

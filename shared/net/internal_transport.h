@@ -34,6 +34,9 @@ class ServerWithChannel final : public ServerTransport {
   void set_receiver(ServerReceiver* receiver) override;
   Status send(const Peer& peer, std::string frame) override;
   std::string endpoint() const override { return outside_->endpoint(); }
+  void end_connections(const std::string& principal) override {
+    outside_->end_connections(principal);
+  }
 
   // For connect_internal(). Thread: any.
   const std::shared_ptr<InternalChannel>& channel() const { return channel_; }

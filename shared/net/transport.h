@@ -38,6 +38,9 @@ class ServerTransport {
   virtual Status send(const Peer& peer, std::string frame) = 0;
   // Its address, with the actual port: "tcp://127.0.0.1:35001".
   virtual std::string endpoint() const = 0;
+  // Ends the connections of a principal (Sender::principal), now or within a moment. Frames that
+  // have arrived are still delivered.
+  virtual void end_connections(const std::string& principal) { (void)principal; }
 };
 
 class ClientReceiver {

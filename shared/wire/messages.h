@@ -342,10 +342,10 @@ struct Redirect {
 
 // Adds or changes a principal that the store keeps. A repetition has the same effect.
 struct PutPrincipal {
-  std::string kind{};  // key, token, user
+  std::string kind{};  // key, token, user; for sign-in: link, session, secret
   std::string name{};
   std::string role{};                 // viewer, operator, editor, worker, admin
-  std::vector<std::string> groups{};  // patterns of node groups
+  std::vector<std::string> groups{};  // patterns of node groups; with no role: both unchanged
   // key: the public CURVE key; token: its SHA-256 in hex; user: the hash of the password. Empty:
   // unchanged.
   std::string secret{};

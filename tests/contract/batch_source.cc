@@ -69,6 +69,8 @@ const BatchSource::Kind BatchSource::kKinds[] = {
     {4, &BatchSource::clean_log},
     {6, &BatchSource::index_log},
     {6, &BatchSource::add_audit},
+    {6, &BatchSource::put_principal},
+    {4, &BatchSource::remove_principal},
 };
 
 BatchSource::BatchSource(std::uint64_t seed, const std::vector<Group>& groups)
@@ -605,6 +607,28 @@ AuditRow BatchSource::new_audit() {
 }
 
 void BatchSource::add_audit(Operations& to) { to.push_back(AddAudit{new_audit()}); }
+
+// Few names, so that some exist.
+void BatchSource::put_principal(Operations& to) {
+  const bool is_key = chance(50);
+  PrincipalRow row{.principal = {.kind = is_key ? kKeyKind : kUserKind,
+                                 .name = chance(50) ? "anna" : "bert",
+                                 .role = static_cast<Role>(below(kRoles)),
+                                 .groups = {any(names_)}},
+                   .secret = chance(30) ? "" : "secret" + std::to_string(below(3)),
+                   .created_at = now_,
+                   .created_by = "clara"};
+  if (chance(40)) row.principal.groups.emplace_back("ops-*");
+  if (chance(40)) row.expires_at = earlier();
+  if (chance(40)) row.language = "zh";
+  if (chance(20)) row.principal.groups.clear();
+  to.push_back(PutPrincipal{.row = std::move(row), .replaces = chance(50)});
+}
+
+void BatchSource::remove_principal(Operations& to) {
+  to.push_back(RemovePrincipal{.kind = chance(50) ? kKeyKind : kUserKind,
+                               .name = chance(50) ? "anna" : "bert"});
+}
 
 void BatchSource::add_requests(Batch& batch) {
   for (std::size_t first = 0; first < batch.operations.size();) {

@@ -107,6 +107,8 @@ class BatchSource {
   void index_log(Operations& to);
   AuditRow new_audit();
   void add_audit(Operations& to);
+  void put_principal(Operations& to);
+  void remove_principal(Operations& to);
 
   SeededRandom random_;
   WallTime now_{};

@@ -258,6 +258,7 @@ class Reads {
     compare(ReadExecutors{}, "executors", &ExecutorsAnswer::groups, &ExecutorsAnswer::executors);
     compare(CountFeedback{}, "how much feedback waits", &FeedbackCounts::rows);
     compare(ListNodes{}, "nodes", &NodesAnswer::nodes);
+    compare(ListPrincipals{}, "principals", &PrincipalsAnswer::rows);
     compare_audit();
   }
 

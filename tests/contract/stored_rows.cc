@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "jobtracker/store/request_slots.h"
+#include "shared/base/joined.h"
 #include "shared/job/bucket.h"
 
 namespace carillon::jobtracker {
@@ -138,6 +139,17 @@ void add_audit(const MemoryTables& tables, StoredTables& to) {
   for (const auto& [id, one] : tables.audit) {
     audit.rows.push_back(line(id, one.at, one.by, one.kind, one.address, one.action, one.group,
                               one.task_id, one.outcome, one.before, one.after));
+  }
+}
+
+void add_principals(const MemoryTables& tables, StoredTables& to) {
+  StoredTable& principals = to["lts_principal"];
+  principals.columns = {"kind",       "name",       "role",       "node_groups", "secret",
+                        "created_us", "created_by", "expires_us", "language"};
+  for (const auto& [key, one] : tables.principals) {
+    principals.rows.push_back(line(key.first, key.second, std::string{to_string(one.principal.role)},
+                                   joined(one.principal.groups, " "), one.secret, one.created_at,
+                                   one.created_by, one.expires_at, one.language));
   }
 }
 
@@ -334,6 +346,7 @@ StoredTables rows_in_memory(const MemoryTables& tables) {
   add_definitions(tables, stored);
   add_ends(tables, stored);
   add_audit(tables, stored);
+  add_principals(tables, stored);
   add_push(tables, stored);
   add_peers(tables, stored);
   for (auto& [name, table] : stored) std::sort(table.rows.begin(), table.rows.end());

@@ -160,6 +160,20 @@ struct Script {
   std::int64_t version = 0;
 };
 
+// A principal to add or change: a key, an API token or a user of the console.
+struct PrincipalChange {
+  std::string kind{};                 // "key", "token" or "user"
+  std::string name{};                 // letters, digits and ._@-
+  std::string role{};                 // viewer, operator, editor, worker or admin
+  std::vector<std::string> groups{};  // node groups, or patterns like billing-* or *
+  // key: the public CURVE key; token: its SHA-256 in hex; user: the Argon2id hash of the password.
+  // Empty: unchanged.
+  std::string secret{};
+  std::optional<WallTime> expires{};  // none: never, or unchanged
+  bool replaces = false;              // otherwise one with another secret is a conflict
+  std::string language{};             // user: of the console; empty: unchanged
+};
+
 // Selects rows of the history to delete.
 struct CleanRule {
   std::string group{};                     // empty: of every group
@@ -276,6 +290,15 @@ class JobClient {
   // Output of a job by job_id, or of the newest run of task_id. `next` is always set, to read later
   // output.
   Result<RowPage> output(const RowFilter& filter);
+
+  // One row about the principal of this connection: kind name role groups address.
+  Result<RowPage> whoami();
+  // Keys, tokens and users; for administrators. Fields: kind name role groups created_at created_by
+  // expires_at language public_key.
+  Result<RowPage> principals();
+  Result<ActAnswer> put_principal(const PrincipalChange& change);
+  // Its connections end within 5 seconds.
+  Result<ActAnswer> remove_principal(const std::string& kind, const std::string& name);
 
   // Waits until a job has ended, at most ten seconds.
   Result<std::vector<JobResult>> fetch_feedback(const FeedbackFetch& fetch);

@@ -42,7 +42,9 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_purges,
     write_cleanings,
     write_log_index,
-    write_audit};
+    write_audit,
+    write_principals,
+    write_principal_removals};
 
 }  // namespace
 

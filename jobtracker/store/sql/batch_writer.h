@@ -95,6 +95,8 @@ Status write_purges(WriteContext& context, const OperationIndices& indices);
 Status write_cleanings(WriteContext& context, const OperationIndices& indices);
 Status write_log_index(WriteContext& context, const OperationIndices& indices);
 Status write_audit(WriteContext& context, const OperationIndices& indices);
+Status write_principals(WriteContext& context, const OperationIndices& indices);
+Status write_principal_removals(WriteContext& context, const OperationIndices& indices);
 
 // Calls `write` with subsequences of `indices` without duplicate ids, so that each can be written
 // as a set; usually there is one.

@@ -49,6 +49,7 @@ class SqlReads {
   Result<ReadAnswer> read(const CountLog& ask);
   Result<ReadAnswer> read(const ListScripts& ask);
   Result<ReadAnswer> read(const ListAudit& ask);
+  Result<ReadAnswer> read(const ListPrincipals& ask);
   Result<ReadAnswer> read(const CountFeedback& ask);
   Result<ReadAnswer> read(const ListNodes& ask);
 

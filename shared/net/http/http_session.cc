@@ -268,6 +268,9 @@ void HttpSession::parse() {
     }
     if (failure == http::error::need_more) break;
   }
+  // The parser leaves a last field, because the next line may continue it.
+  if (state_ == State::kHead && head_bytes_ + buffer_.size() > kHeadBytesMax)
+    return on_malformed(http::error::header_limit);
   if (!hold(buffer_.capacity() + kBytesPerHeadByte * head_bytes_ + parser_->get().body().size()))
     return refuse_for_bytes();
   if (parser_->is_done()) return call();

@@ -51,13 +51,18 @@ bool Authenticator::answer_all() {
 void Authenticator::answer(const std::vector<zmq::message_t>& request) {
   std::string request_id;
   std::optional<std::string> principal;
+  bool is_unknown_yet = false;
   if (request.size() > kCredentials) {
     request_id = request[kRequestId].to_string();
     const std::string mechanism = request[kMechanism].to_string();
     const std::string key = key_of(mechanism, request);
-    if (!key.empty()) principal = principal_of_(key);
+    if (!key.empty()) {
+      auto found = principal_of_(key);
+      is_unknown_yet = !found.ok();
+      if (found.ok()) principal = std::move(found).value();
+    }
     // Logs only some: a client that keeps trying must not fill the log.
-    if (!principal && std::has_single_bit(++denied_)) {
+    if (!principal && !is_unknown_yet && std::has_single_bit(++denied_)) {
       log_.warn("access denied", "address", request[kAddress].to_string(), "mechanism", mechanism,
                 "denied_so_far", denied_);
     }
@@ -65,7 +70,9 @@ void Authenticator::answer(const std::vector<zmq::message_t>& request) {
   // The fifth part becomes the property User-Id of the connection's messages.
   const std::array<std::string, 6> reply{"1.0",
                                          request_id,
-                                         principal ? "200" : "400",
+                                         principal        ? "200"
+                                         : is_unknown_yet ? "300"
+                                                          : "400",
                                          principal ? "OK" : "denied",
                                          principal.value_or(""),
                                          ""};

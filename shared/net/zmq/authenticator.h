@@ -8,6 +8,7 @@
 
 #include <zmq.hpp>
 
+#include "carillon/result.h"
 #include "shared/base/log.h"
 #include "shared/net/zmq/socket_watch.h"
 
@@ -20,8 +21,8 @@ namespace carillon::net {
 class Authenticator {
  public:
   // The principal (Sender::principal) with this public CURVE key, which the client has proven to
-  // own; none: the client may not connect.
-  using PrincipalOf = std::function<std::optional<std::string>(const std::string& key)>;
+  // own; none: the client may not connect. Error: it is not known yet; the client tries again.
+  using PrincipalOf = std::function<Result<std::optional<std::string>>(const std::string& key)>;
 
   Authenticator(EventLoop& loop, zmq::context_t& context, PrincipalOf principal_of);
   Authenticator(const Authenticator&) = delete;

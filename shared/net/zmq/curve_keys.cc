@@ -165,6 +165,27 @@ Result<ClientKeys> read_client_keys(const std::string& folder) {
   return keys;
 }
 
+Status write_client_keys(const std::string& folder, const ClientKeys& keys) {
+  const fs::path root{folder};
+  CARILLON_TRY(check_has_no_keys(root));
+  std::error_code failure;
+  fs::create_directories(root, failure);
+  if (failure)
+    return Error{ErrorCode::kUnavailable, "cannot create " + folder + ": " + failure.message()};
+  fs::permissions(root, fs::perms::owner_all, failure);
+  CARILLON_TRY(write_key(root / "client.key", keys.secret, 0600));
+  CARILLON_TRY(write_key(root / "client.pub", keys.own, 0644));
+  return write_key(root / "server.pub", keys.server, 0644);
+}
+
+void remove_client_keys(const std::string& folder) {
+  const fs::path root{folder};
+  std::error_code failure;  // what stays is of no use to anybody
+  for (const char* name : {"client.key", "client.pub", "server.pub"})
+    fs::remove(root / name, failure);
+  fs::remove(root, failure);
+}
+
 std::map<std::string, std::string> read_allowed_clients(const std::string& folder) {
   std::map<std::string, std::string> keys;
   std::error_code failure;

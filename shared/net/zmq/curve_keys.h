@@ -50,6 +50,11 @@ Status make_keys(const std::string& folder);
 Result<ServerKeys> read_server_keys(const std::string& folder);
 Result<ClientKeys> read_client_keys(const std::string& folder);
 
+// Writes the three files for a client into a new or empty folder. Error: kConflict if it has keys.
+Status write_client_keys(const std::string& folder, const ClientKeys& keys);
+// Removes these files, and the folder if it is empty then.
+void remove_client_keys(const std::string& folder);
+
 // The public keys in clients/*.pub, with the names of the files without ".pub"; other files are
 // skipped.
 std::map<std::string, std::string> read_allowed_clients(const std::string& folder);

@@ -1,9 +1,12 @@
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <pwd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "shared/base/assert.h"
@@ -24,11 +27,13 @@ namespace {
 // Limits a turn, so that a flood leaves time for timers and answers of the store.
 constexpr int kRequestsPerTurnMax = 256;
 constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // exceeded by at most one frame
+constexpr std::string_view kStoredKey = "key:";
 constexpr int kServerLingerMs = 300;                   // for the last answers, in the destructor
 
 // The access control of a server.
 struct Entrance {
   std::string secret{};          // the server's key; empty: everyone may connect
+  std::string own{};             // its public key
   std::optional<Token> token{};  // for the clients; otherwise they need keys
   std::string token_client{};    // the public key of who has the token
 };
@@ -37,6 +42,7 @@ Result<Entrance> make_token_entrance() {
   const KeyPair server = CARILLON_TRY(make_key_pair());
   const KeyPair client = CARILLON_TRY(make_key_pair());
   return Entrance{.secret = server.secret,
+                  .own = server.own,
                   .token = Token{.server = server.own, .client_secret = client.secret},
                   .token_client = client.own};
 }
@@ -48,7 +54,8 @@ Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
   }
   if (!access.keys.empty()) {
     const ServerKeys keys = CARILLON_TRY(read_server_keys(access.keys));
-    return Entrance{.secret = keys.secret};
+    std::string own = CARILLON_TRY(public_key_of(keys.secret));
+    return Entrance{.secret = keys.secret, .own = std::move(own)};
   }
   if (access.insecure) return Entrance{};
   if (!endpoint.is_loopback()) {
@@ -66,6 +73,17 @@ std::string user_of_process() {
   return user == nullptr ? std::to_string(::geteuid()) : std::string{user->pw_name};
 }
 
+// Address and port of the other end of a connection, as bytes; empty: it is closed.
+using PeerAddress = std::string;
+PeerAddress peer_address(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as getpeername() wants it
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes
+  return {reinterpret_cast<const char*>(&address), size};
+}
+
 // A property of the connection that a message came from; empty: it has none.
 std::string metadata_of(zmq::message_t& message, const char* name) {
   const char* const value = zmq_msg_gets(message.handle(), name);
@@ -74,7 +92,8 @@ std::string metadata_of(zmq::message_t& message, const char* name) {
 
 class ZmqServer final : public ServerTransport {
  public:
-  ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access, Entrance entrance);
+  ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access, Entrance entrance,
+            StoredKey stored_key);
   ~ZmqServer() override;
   ZmqServer(const ZmqServer&) = delete;
   ZmqServer& operator=(const ZmqServer&) = delete;
@@ -87,9 +106,18 @@ class ZmqServer final : public ServerTransport {
   void set_receiver(ServerReceiver* receiver) override { receiver_ = receiver; }
   Status send(const Peer& peer, std::string frame) override;
   std::string endpoint() const override { return endpoint_.text(); }
+  void end_connections(const std::string& principal) override;
 
  private:
-  std::optional<std::string> principal_of(const std::string& key) const;
+  // A connection of a stored key.
+  struct Connection {
+    Peer peer{};
+    std::string principal{};
+    PeerAddress address{};
+  };
+
+  Result<std::optional<std::string>> principal_of(const std::string& key) const;
+  void note_connection(const Sender& sender, int descriptor);
   bool read_frames();
   // Reads one frame and returns its size; none: no frame waits.
   std::optional<std::size_t> read_frame();
@@ -98,6 +126,8 @@ class ZmqServer final : public ServerTransport {
   const std::string keys_folder_;
   const std::string user_ = user_of_process();  // the token file can be read by this user only
   const Entrance entrance_;
+  const StoredKey stored_key_;
+  std::map<int, Connection> connections_;  // by descriptor
   ServerReceiver* receiver_ = nullptr;
   std::string token_path_;  // of a file that was written
   zmq::context_t context_;
@@ -110,9 +140,10 @@ class ZmqServer final : public ServerTransport {
 };
 
 ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access,
-                     Entrance entrance)
+                     Entrance entrance, StoredKey stored_key)
     : keys_folder_(access.keys),
       entrance_(std::move(entrance)),
+      stored_key_(std::move(stored_key)),
       loop_(loop),
       socket_(context_, zmq::socket_type::router) {
   set_common_options(socket_, endpoint);
@@ -164,15 +195,38 @@ Status ZmqServer::settle_token(const Environment& environment) {
   return {};
 }
 
-std::optional<std::string> ZmqServer::principal_of(const std::string& key) const {
+Result<std::optional<std::string>> ZmqServer::principal_of(const std::string& key) const {
   if (entrance_.token) {
-    if (key != entrance_.token_client) return std::nullopt;
-    return "local:" + user_;
+    if (key != entrance_.token_client) return std::optional<std::string>{};
+    return std::optional{"local:" + user_};
   }
+  if (key == entrance_.own) return std::optional<std::string>{"tracker:"};
   const auto allowed = read_allowed_clients(keys_folder_);
   const auto found = allowed.find(key);
-  if (found == allowed.end()) return std::nullopt;
-  return "key:" + found->second;
+  if (found != allowed.end()) return std::optional{"file:" + found->second};
+  if (!stored_key_) return std::optional<std::string>{};
+  const std::optional<std::string> name = CARILLON_TRY(stored_key_(key));
+  return name ? std::optional{std::string{kStoredKey} + *name} : std::nullopt;
+}
+
+// ZeroMQ says which descriptor a message came from, but cannot end a connection.
+void ZmqServer::note_connection(const Sender& sender, int descriptor) {
+  if (!sender.principal.starts_with(kStoredKey) || descriptor < 0) return;
+  Connection& connection = connections_[descriptor];
+  if (connection.peer == sender.peer && connection.principal == sender.principal) return;
+  connection = {
+      .peer = sender.peer, .principal = sender.principal, .address = peer_address(descriptor)};
+}
+
+// A descriptor may have become another connection meanwhile: its peer's address tells.
+void ZmqServer::end_connections(const std::string& principal) {
+  std::erase_if(connections_, [&](const auto& one) {
+    const auto& [descriptor, connection] = one;
+    const PeerAddress now = peer_address(descriptor);
+    const bool is_open = !now.empty() && now == connection.address;
+    if (is_open && connection.principal == principal) ::shutdown(descriptor, SHUT_RDWR);
+    return !is_open || connection.principal == principal;
+  });
 }
 
 Status ZmqServer::send(const Peer& peer, std::string frame) {
@@ -214,10 +268,11 @@ std::optional<std::size_t> ZmqServer::read_frame() {
   if (parts != 2) {
     log_.debug("message dropped", "parts", parts);
   } else if (receiver_ != nullptr) {
-    receiver_->on_frame({.peer = from.to_string(),
-                         .principal = metadata_of(body, "User-Id"),
-                         .address = metadata_of(body, "Peer-Address")},
-                        body.to_string_view());
+    const Sender sender{.peer = from.to_string(),
+                        .principal = metadata_of(body, "User-Id"),
+                        .address = metadata_of(body, "Peer-Address")};
+    note_connection(sender, zmq_msg_get(body.handle(), ZMQ_SRCFD));
+    receiver_->on_frame(sender, body.to_string_view());
   }
   return body.size();
 }
@@ -226,12 +281,13 @@ std::optional<std::size_t> ZmqServer::read_frame() {
 
 Result<std::unique_ptr<ServerTransport>> listen_zmq(EventLoop& loop, const Environment& environment,
                                                     const std::string& endpoint,
-                                                    const Access& access) {
+                                                    const Access& access, StoredKey stored_key) {
   const Endpoint wanted = CARILLON_TRY(parse_endpoint(endpoint));
   Entrance entrance = CARILLON_TRY(make_entrance(wanted, access));
   std::unique_ptr<ZmqServer> server;
   try {
-    server = std::make_unique<ZmqServer>(loop, wanted, access, std::move(entrance));
+    server = std::make_unique<ZmqServer>(loop, wanted, access, std::move(entrance),
+                                         std::move(stored_key));
     CARILLON_TRY(server->listen(wanted));
   } catch (const zmq::error_t& failure) {
     return zmq_error("cannot listen on " + wanted.text(), failure);

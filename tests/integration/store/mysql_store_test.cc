@@ -490,12 +490,12 @@ TEST_F(MysqlStoreTest, RefusesAServerWithATooSmallPacketLimit) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaWithoutChangingIt) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (22, 0)");
+  run("INSERT INTO lts_schema VALUES (23, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 22, this program knows up to 21"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 23, this program knows up to 22"));
 }
 
 TEST_F(MysqlStoreTest, RefusesAnLtsDatabaseWithoutChangingIt) {

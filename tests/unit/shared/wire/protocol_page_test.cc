@@ -75,6 +75,7 @@ TEST(ProtocolPage, ListsTheFieldsOfNestedMessageTypes) {
   b.expect_section<RunResult>();
   b.expect_section<OutputChunk>();
   b.expect_section<FeedbackEntry>();
+  b.expect_section<OnBehalf>();
   b.expect_section<Error>();
 }
 
