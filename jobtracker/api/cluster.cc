@@ -115,12 +115,27 @@ void list_executors(Api& api, const ExchangePtr& exchange) {
 
 // ---- job trackers ----
 
+Json tracker_item(const Api& api, const wire::Row& row) {
+  Json item = item_of(row);
+  const bool is_self = text_in(row, "address") == api.facts.address;
+  item["version"] = is_self ? Json(api.facts.version) : Json{};
+  item["is_self"] = is_self;
+  return item;
+}
+
+// Where the store is not shared, there are no others to see.
+Json own_tracker_item(const Api& api) {
+  return {{"name", api.facts.name},       {"address", api.facts.address}, {"partitions", nullptr},
+          {"groups", nullptr},            {"version", api.facts.version}, {"is_self", true}};
+}
+
 void list_trackers(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"page_size", "page_token"}));
   ask_all_rows(api, exchange, {.what = "trackers"}, kNodesMax,
-               [exchange](const std::vector<wire::Row>& rows) {
+               [&api, exchange](const std::vector<wire::Row>& rows) {
                  std::vector<Json> items;
-                 for (const wire::Row& row : rows) items.push_back(item_of(row));
+                 for (const wire::Row& row : rows) items.push_back(tracker_item(api, row));
+                 if (items.empty()) items.push_back(own_tracker_item(api));
                  send_items(exchange, std::move(items), "name");
                });
 }
