@@ -22,9 +22,9 @@ Router test_router() {
 }
 
 struct Found {
-  std::string path;
-  std::vector<std::string> parts;
-  std::vector<std::string> methods;
+  std::string path{};
+  std::vector<std::string> parts{};
+  std::vector<std::string> methods{};
 };
 
 Found found(const std::string& method, const std::string& path) {
