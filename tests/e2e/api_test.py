@@ -158,8 +158,9 @@ class Jobs(ApiTest):
         self.assertEqual([one["task_id"] for one in self.api.items("/jobs", tag="blue")], ["bulk-1"])
 
     def test_scripts(self):
-        self.submit("script", manual=True, shell=None,
-                    script={"language": "sh", "source": "echo first\n"})
+        job = {"task_id": "script", "manual": True,
+               "script": {"language": "sh", "source": "echo first\n"}}
+        self.assertEqual(self.api.post("/jobs", job).status, 200)
         path = "/jobs/default/script"
         put = self.api.call("PUT", path + "/script", {"source": "echo second\n", "remark": "better"})
         self.assertEqual(put.status, 200, put)
