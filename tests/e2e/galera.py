@@ -29,7 +29,7 @@ class Node(Mariadb):
             self.stop()
             self.is_alone = False
             return
-        self.folder = galera.folder / f"node-{number}"
+        self.folder, self.flags = galera.folder / f"node-{number}", ()
         shutil.copytree(first.folder / "data", self.folder / "data")
         (self.folder / "tmp").mkdir()
         self.port, self.server = 0, None

@@ -77,11 +77,21 @@ class Rights(BothStores):
         self.addCleanup(peer.close)
         return peer
 
+    def all_rows(self, peer, what):
+        rows, after = [], ""
+        while True:
+            kind, body = peer.ask("Query", {"what": what, "after": after})
+            self.assertEqual(kind, ROWS, (what, body))
+            rows += body.get("rows", [])
+            after = body.get("next", "")
+            if not after:
+                return rows
+
     def is_denied(self, peer, request, group):
         answer = peer.ask(request.split()[0], Request(request, group).body(), patience=12)
         self.assertIsNotNone(answer, request)
         kind, body = answer
-        return kind == ERROR and body["error"]["code"] == DENIED
+        return kind == ERROR and body["error"].get("code") == DENIED
 
     def test_each_request_by_each_role_within_and_outside_its_groups(self):
         table = requests()
@@ -108,9 +118,7 @@ class Rights(BothStores):
         peer = self.peer(self.new_key("anna", "editor", "billing-*"))
 
         for what in ("list", "waiting", "executing", "history", "nodes", "groups", "audit"):
-            kind, body = peer.ask("Query", {"what": what})
-            self.assertEqual(kind, ROWS, (what, body))
-            rows = body.get("rows", [])
+            rows = self.all_rows(peer, what)
             self.assertLessEqual({row["group"] for row in rows}, {MINE}, what)
             if what in ("list", "waiting", "groups"):
                 self.assertTrue(rows, what)
@@ -130,8 +138,8 @@ class Rights(BothStores):
                  for task in (f"cron-{THEIRS}", "nothing")]
         self.assertEqual(shown[0], shown[1])
         self.assertIn("is not one of", shown[0][1])
-        self.assertEqual({row["task_id"] for row in self.one.rows("waiting")},
-                         {f"task-{MINE}", f"task-{THEIRS}"})
+        self.assertLessEqual({f"task-{MINE}", f"task-{THEIRS}"},
+                             {row["task_id"] for row in self.one.rows("waiting")}, "nothing was cancelled")
 
     def test_a_worker_key_runs_jobs_and_submits_none(self):
         folder = self.new_key("worker-7", "worker", MINE)
@@ -193,9 +201,12 @@ class RightsOnMariadb(Rights, E2eTest):
         other.flags += ["--keys", str(self.keys), "--name", "second"]
         other.env["CARILLON_KEYS"] = str(self.keys)
         other.start_tracker()
-        peer = Peer(other.port, self.new_key("anna", "editor", "*"))
+        folder = self.new_key("anna", "editor", "*")
+        wait_for("the key to be known there", lambda: other.client(
+            "list", env={"CARILLON_KEYS": str(folder)}, status=None).status == 0, patience=5)
+        peer = Peer(other.port, folder)
         self.addCleanup(peer.close)
-        wait_for("the key to be known", lambda: peer.ask("Query", {"what": "whoami"}, patience=1))
+        self.assertEqual(peer.ask("Query", {"what": "whoami"})[0], ROWS)
         self.one.client("keys", "revoke", "anna")
         wait_for("the end", lambda: peer.ask("Query", {"what": "whoami"}, patience=0.5) is None, patience=5)
 
@@ -218,7 +229,7 @@ class Executors(E2eTest):
         if token:
             headers["XXL-JOB-ACCESS-TOKEN"] = token
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-        job = {"id": 1, "jobDesc": "orders", "author": "ann", "scheduleType": "CRON", "scheduleConf": "0 0 3 * * ?",
+        job = {"id": 1, "name": "orders", "author": "ann", "scheduleType": "CRON", "scheduleConf": "0 0 3 * * ?",
                "executorHandler": "h", "glueType": "BEAN", "executorRouteStrategy": "FIRST"}
         connection.request("POST", f"/api/{name}", json.dumps(job), headers)
         answer = json.loads(connection.getresponse().read())
@@ -231,7 +242,8 @@ class Executors(E2eTest):
                 with self.subTest(name, token=token):
                     self.assertNotEqual(self.call(name, "orders", token)["code"], 200)
         self.assertEqual(self.one.rows("list"), [])
-        self.assertEqual(self.call("addJob", "orders", "token-of-orders")["code"], 200)
+        added = self.call("addJob", "orders", "token-of-orders")
+        self.assertEqual(added["code"], 200, added)
         self.assertEqual([row["group"] for row in self.one.rows("list")], ["orders"])
         self.assertEqual(self.one.rows("audit", "--by", "orders")[0]["kind"], "app")
         self.assertEqual({row["name"] for row in self.one.rows("tokens", "list")}, {"orders", "payroll"})
