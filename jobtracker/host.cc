@@ -14,6 +14,7 @@
 #include "shared/net/http/curl_courier.h"
 #include "shared/net/http_url.h"
 #include "shared/net/own_machine.h"
+#include "shared/net/zmq/curve_keys.h"
 #include "shared/net/zmq/zmq_transport.h"
 #include "shared/runtime/sd_notify.h"
 
@@ -92,15 +93,17 @@ int Host::open_doors() {
 }
 
 Status Host::listen() {
-  transport_ =
+  auto outside =
       CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access,
                                    [this](const std::string& key) { return stored_key(key); }));
+  transport_ = std::make_unique<net::ServerWithChannel>(loop_, std::move(outside));
   auto courier =
       net::CurlCourier::start({.smtp = settings_.smtp, .from = settings_.smtp_from}, loop_, clock_);
   if (!courier.ok()) return courier.error().with_context("--smtp");
   courier_ = std::move(courier).value();
   CARILLON_TRY(listen_to_executors());
   if (settings_.http.empty()) return {};
+  CARILLON_TRY(start_api());
   auto pages = OperationsPages::open(
       settings_.http, settings_.http_access, loop_,
       {.metrics = [this] { return metrics(); },
@@ -111,10 +114,46 @@ Status Host::listen() {
            },
        .on_answered = [this](Duration time) { http_times_.record(time); },
        .names = settings_.http_names},
-      settings_.xxl_listen.empty() ? xxl_.get() : nullptr);
+      settings_.xxl_listen.empty() ? xxl_.get() : nullptr, api_pages());
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
   return {};
+}
+
+// The API asks this job tracker within the process, and others with this one's own credentials.
+Status Host::start_api() {
+  const std::string own = address_of(settings_, *transport_);
+  net::Access access = settings_.access;
+  access.as_server = !access.keys.empty();
+  api::ApiServer::Config config{
+      .facts = {.name = settings_.name,
+                .version = CARILLON_VERSION,
+                .address = own,
+                .zone = settings_.tracker.submit.zone,
+                .make_key_pair = []() -> Result<api::ApiFacts::KeyPair> {
+                  net::KeyPair pair = CARILLON_TRY(net::make_key_pair());
+                  return api::ApiFacts::KeyPair{.public_key = std::move(pair.own),
+                                                .secret_key = std::move(pair.secret)};
+                }},
+      .own_address = own,
+      .make_transport = [this, own, access, channel = transport_->channel()](
+                            EventLoop& loop, const std::string& address)
+          -> Result<std::unique_ptr<net::ClientTransport>> {
+        if (address == own) return net::connect_internal(loop, channel);
+        return net::connect_zmq(loop, clock_, environment_, address, access);
+      }};
+  for (const EffectiveOption& option : settings_.options)
+    config.facts.settings.push_back({option.name, option.value, option.source});
+  api_ = CARILLON_TRY(api::ApiServer::start(std::move(config), access_));
+  return {};
+}
+
+FurtherPages Host::api_pages() {
+  return {.is_target = api::is_api_target,
+          .check_head = [this](const net::HttpCall& head) { return api_->check_head(head); },
+          .call = [this](net::HttpCall call, const net::HttpResponder& responder) {
+            api_->call(std::move(call), responder);
+          }};
 }
 
 // The keys of the store are known once a session has read it.
@@ -431,6 +470,8 @@ void Host::clear_away() {
 
 void Host::close_doors() {
   room_.reset();
+  pages_.reset();
+  api_.reset();
   transport_.reset();
 }
 

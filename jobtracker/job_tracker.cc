@@ -105,7 +105,10 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, stops_, auditor_, ids_, clock_),
       query_(catalog_, ownership_, executing_, workers_, executors_, executor_health_, run_logs_,
-             questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
+             questions, *this, clock_, config_.recovery.lease,
+             {.stats = [this] { return stats(); },
+              .alarms = [this] { return alarms_.firing(); },
+              .alarm_rules = [this] { return alarms_.rules(); }}) {}
 
 JobTracker::~JobTracker() { leave_doors(); }
 

@@ -460,6 +460,7 @@ Program make_program(const Environment& environment) {
 
 Result<Settings> read_settings(const Configuration& configuration, const Environment& environment) {
   Settings settings;
+  settings.options = configuration.effective();
   settings.name = configuration.text("name");
   settings.data = configuration.text("data");
   const std::string store = CARILLON_TRY(text_or_file(configuration, "store"));

@@ -37,6 +37,7 @@ struct Settings {
   SignInConfig sign_in{};
   LogLevel log_level = LogLevel::kInfo;
   JobTrackerConfig tracker{};
+  std::vector<EffectiveOption> options{};  // for people, secrets masked
 };
 
 Program make_program(const Environment& environment);

@@ -50,8 +50,10 @@ net::HttpResponse autoscale_answer(const std::string& group, const Result<GroupL
 Result<std::unique_ptr<OperationsPages>> OperationsPages::open(const std::string& address,
                                                                net::HttpAccess access,
                                                                EventLoop& loop, Source source,
-                                                               XxlAdmin* xxl) {
-  std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(source), xxl));
+                                                               XxlAdmin* xxl,
+                                                               FurtherPages further) {
+  std::unique_ptr<OperationsPages> pages(
+      new OperationsPages(loop, std::move(source), xxl, std::move(further)));
   net::HttpServerConfig config{
       .names = net::names_of_machine(),
       .kept_paths = {kHealth, kReady, kMetrics},
@@ -73,8 +75,9 @@ Result<std::unique_ptr<OperationsPages>> OperationsPages::open(const std::string
   return pages;
 }
 
-OperationsPages::OperationsPages(EventLoop& loop, Source source, XxlAdmin* xxl)
-    : loop_(loop), source_(std::move(source)), xxl_(xxl) {
+OperationsPages::OperationsPages(EventLoop& loop, Source source, XxlAdmin* xxl,
+                                 FurtherPages further)
+    : loop_(loop), source_(std::move(source)), xxl_(xxl), further_(std::move(further)) {
   loop_.watch(asked_.fd(), [this] {
     asked_.clear();
     while (const auto asked = asked_.take()) answer_on_loop(*asked);
@@ -99,6 +102,8 @@ OperationsPages::~OperationsPages() {
 
 // On the HTTP thread.
 std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall& head) {
+  // First: paths of xxl-job begin with /api/, too.
+  if (further_.is_target && further_.is_target(head.target)) return further_.check_head(head);
   if (xxl_ != nullptr && XxlAdmin::is_target(head.target)) return xxl_->check_head(head);
   if (head.method != "GET")
     return net::HttpResponse{.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}};
@@ -112,6 +117,8 @@ std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall
 
 // On the HTTP thread.
 void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
+  if (further_.is_target && further_.is_target(call.target))
+    return further_.call(call, responder);
   if (xxl_ != nullptr && XxlAdmin::is_target(call.target)) return xxl_->call(call, responder);
   const std::string path = path_of(call);
   if (path == "/") return responder.send({.body = kPages});

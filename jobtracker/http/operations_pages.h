@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "carillon/time.h"
@@ -17,11 +19,18 @@
 
 namespace carillon::jobtracker {
 
+// What else the server of the pages serves, and with which paths. Called on its thread.
+struct FurtherPages {
+  std::function<bool(std::string_view target)> is_target{};  // not set: nothing
+  std::function<std::optional<net::HttpResponse>(const net::HttpCall& head)> check_head{};
+  std::function<void(net::HttpCall call, const net::HttpResponder& responder)> call{};
+};
+
 // The pages for operators: /healthz (the process is alive), /readyz (the store answers and jobs are
 // handed out), /metrics (Prometheus text format), /autoscale/GROUP (the work of a node group, for
-// an autoscaler), and / with a list of them. Calls of xxl-job executors go to `xxl`, if it is set.
-// The pages are served from the start, to requests that name the machine by an address or by its
-// own name.
+// an autoscaler), and / with a list of them. Calls of xxl-job executors go to `xxl`, if it is set,
+// and others to `further`. The pages are served from the start, to requests that name the machine
+// by an address or by its own name.
 //
 // Thread: the loop; the functions of the source are called on it.
 class OperationsPages {
@@ -36,7 +45,8 @@ class OperationsPages {
   };
   static Result<std::unique_ptr<OperationsPages>> open(const std::string& address,
                                                        net::HttpAccess access, EventLoop& loop,
-                                                       Source source, XxlAdmin* xxl = nullptr);
+                                                       Source source, XxlAdmin* xxl = nullptr,
+                                                       FurtherPages further = {});
   ~OperationsPages();
 
   void set_ready(bool ready) { ready_ = ready; }
@@ -52,7 +62,7 @@ class OperationsPages {
     std::string group{};  // of /autoscale/GROUP; empty: /metrics
   };
 
-  OperationsPages(EventLoop& loop, Source source, XxlAdmin* xxl);
+  OperationsPages(EventLoop& loop, Source source, XxlAdmin* xxl, FurtherPages further);
   std::optional<net::HttpResponse> check_head(const net::HttpCall& head);
   void answer(const net::HttpCall& call, net::HttpResponder responder);
   void answer_on_loop(const Asked& asked);
@@ -60,6 +70,7 @@ class OperationsPages {
   EventLoop& loop_;
   const Source source_;
   XxlAdmin* const xxl_;
+  const FurtherPages further_;
   std::atomic<bool> ready_{false};
   Mailbox<Asked> asked_{256};
   std::unique_ptr<net::HttpServer> server_;

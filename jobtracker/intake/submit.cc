@@ -142,6 +142,7 @@ void SubmitIntake::submit(const Asker& asker, wire::Submit message, std::size_t 
   pending->request = message.request;
   pending->jobs = std::move(message.jobs);
   pending->is_suspended = message.suspended;
+  pending->reply.fingerprint = message.fingerprint;
   prepare(pending);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "carillon/result.h"
@@ -68,12 +69,43 @@ struct HttpServerConfig {
   std::function<void(Duration)> on_answered{};
 };
 
+// Most bytes of a stream that wait for its client to read.
+inline constexpr std::size_t kStreamBytesMax = 256 * 1024;
+
+// The body of a response, sent piece by piece. It ends with end(), or when the last HttpStream of it
+// is destroyed; then the connection is closed. Thread: any.
+class HttpStream {
+ public:
+  // False: the client has gone, or reads too slowly: more than kStreamBytesMax would wait. Then the
+  // connection is closed without the end of the body. A single larger piece may wait alone.
+  bool write(std::string piece) const;
+  // Bytes that wait.
+  std::size_t waiting() const;
+  bool is_open() const;
+  // After all pieces.
+  void end() const;
+  // Closes the connection without the end of the body.
+  void abort() const;
+
+ private:
+  friend class HttpResponder;
+  friend class HttpSession;
+  struct State;
+  struct Handle;
+  explicit HttpStream(std::shared_ptr<Handle> handle) : handle_(std::move(handle)) {}
+
+  std::shared_ptr<Handle> handle_;
+};
+
 // Sends the response to one call. Thread: any.
 class HttpResponder {
  public:
   // The first response counts. A call without a response gets 503 when its last HttpResponder is
   // destroyed.
   void send(HttpResponse response) const;
+  // Sends the head of a response instead, whose body follows piece by piece. Call it at most once,
+  // and not after send().
+  HttpStream stream(HttpResponse head) const;
 
  private:
   friend class HttpSession;

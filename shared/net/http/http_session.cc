@@ -7,8 +7,12 @@
 #include <vector>
 
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/error.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include "shared/base/utf8.h"
@@ -69,6 +73,71 @@ void fill_head(http::response<Body>& message, const HttpResponse& response, bool
 
 }  // namespace
 
+// Does not keep the server or the connection alive: pending work of the connection does that.
+struct HttpStream::State {
+  State(const std::shared_ptr<HttpServerParts>& its_parts,
+        const std::shared_ptr<HttpSession>& its_session)
+      : parts(its_parts), session(its_session) {}
+
+  // After the server has stopped, the work is only destroyed, never run.
+  template <class Work>
+  void post(Work work) {
+    const auto owner = parts.lock();
+    if (!owner) return;
+    boost::asio::post(owner->io, [session = session, work = std::move(work)]() mutable {
+      if (const auto one = session.lock()) work(*one);
+    });
+  }
+
+  const std::weak_ptr<HttpServerParts> parts;
+  const std::weak_ptr<HttpSession> session;
+  std::atomic<std::size_t> waiting{0};  // bytes
+  std::atomic<bool> is_open{true};
+};
+
+// Owned by the handles of a stream, so that it ends with the last one.
+struct HttpStream::Handle {
+  explicit Handle(std::shared_ptr<State> its_state) : state(std::move(its_state)) {}
+  ~Handle() { end(); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  void end() {
+    if (has_ended.exchange(true)) return;
+    state->post([](HttpSession& session) { session.end_stream(); });
+  }
+
+  const std::shared_ptr<State> state;
+  std::atomic<bool> has_ended{false};
+};
+
+bool HttpStream::write(std::string piece) const {
+  State& state = *handle_->state;
+  if (!state.is_open || handle_->has_ended) return false;
+  if (piece.empty()) return true;
+  const std::size_t before = state.waiting.fetch_add(piece.size());
+  if (before > 0 && before + piece.size() > kStreamBytesMax) {
+    if (state.is_open.exchange(false))
+      state.post([](HttpSession& session) { session.abort_stream(); });
+    return false;
+  }
+  state.post([piece = std::move(piece)](HttpSession& session) mutable {
+    session.write_piece(std::move(piece));
+  });
+  return true;
+}
+
+std::size_t HttpStream::waiting() const { return handle_->state->waiting; }
+
+bool HttpStream::is_open() const { return handle_->state->is_open && !handle_->has_ended; }
+
+void HttpStream::end() const { handle_->end(); }
+
+void HttpStream::abort() const {
+  if (handle_->state->is_open.exchange(false))
+    handle_->state->post([](HttpSession& session) { session.abort_stream(); });
+}
+
 struct HttpResponder::State {
   State(std::shared_ptr<HttpServerParts> its_parts, std::shared_ptr<HttpSession> its_session)
       : parts(std::move(its_parts)), session(std::move(its_session)) {}
@@ -91,6 +160,17 @@ struct HttpResponder::State {
 };
 
 void HttpResponder::send(HttpResponse response) const { state_->send(std::move(response)); }
+
+HttpStream HttpResponder::stream(HttpResponse head) const {
+  const auto stream = std::make_shared<HttpStream::State>(state_->parts, state_->session);
+  if (!state_->is_sent.exchange(true)) {
+    boost::asio::post(state_->parts->io, [session = std::move(state_->session),
+                                          head = std::move(head), stream]() mutable {
+      session->begin_stream(std::move(head), std::move(stream));
+    });
+  }
+  return HttpStream(std::make_shared<HttpStream::Handle>(stream));
+}
 
 HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket,
                          std::string peer, Kind kind)
@@ -391,6 +471,90 @@ void HttpSession::write(HttpResponse response, bool is_last) {
   message.body() = std::move(response.body);
   message.prepare_payload();
   send_message(stream_, std::move(message), then);
+}
+
+void HttpSession::begin_stream(HttpResponse head, std::shared_ptr<HttpStream::State> stream) {
+  state_ = State::kAnswers;
+  hold(0);
+  stream_state_ = std::move(stream);
+  stream_.expires_after(parts_.config.patience);
+  auto message = std::make_shared<http::response<http::empty_body>>();
+  fill_head(*message, head, false);
+  message->chunked(!is_head_);
+  auto serializer = std::make_shared<http::response_serializer<http::empty_body>>(*message);
+  is_writing_ = true;
+  http::async_write_header(stream_, *serializer,
+                           [self = shared_from_this(), message, serializer](
+                               beast::error_code failure, std::size_t) {
+                             if (!failure) self->watch_reader();
+                             self->on_piece_written(failure);
+                           });
+}
+
+// Notices that the client closes the connection. What it sends meanwhile is dropped.
+void HttpSession::watch_reader() {
+  stream_.expires_never();
+  buffer_.clear();
+  stream_.async_read_some(
+      buffer_.prepare(kHeadReadBytes),
+      [self = shared_from_this()](beast::error_code failure, std::size_t) {
+        if (!self->stream_state_) return;
+        failure ? self->abort_stream() : self->watch_reader();
+      });
+}
+
+void HttpSession::write_piece(std::string piece) {
+  if (!stream_state_ || !stream_state_->is_open) return;
+  if (!hold_answer(held_answer_ + piece.size())) return abort_stream();
+  pieces_.push_back(std::move(piece));
+  if (!is_writing_) write_next_piece();
+}
+
+void HttpSession::write_next_piece() {
+  is_writing_ = true;
+  stream_.expires_after(parts_.config.patience);
+  const auto then = [self = shared_from_this()](beast::error_code failure, std::size_t) {
+    self->on_piece_written(failure);
+  };
+  if (is_head_) return boost::asio::post(parts_.io, [then] { then({}, 0); });
+  boost::asio::async_write(stream_, http::make_chunk(boost::asio::buffer(pieces_.front())), then);
+}
+
+void HttpSession::on_piece_written(beast::error_code failure) {
+  is_writing_ = false;
+  if (!stream_state_) return;
+  if (failure) return abort_stream();
+  if (!pieces_.empty() && !is_first_write_) {
+    stream_state_->waiting -= pieces_.front().size();
+    hold_answer(held_answer_ - pieces_.front().size());
+    pieces_.pop_front();
+  }
+  is_first_write_ = false;
+  if (!pieces_.empty()) return write_next_piece();
+  if (has_ended_stream_) end_stream();
+}
+
+void HttpSession::end_stream() {
+  has_ended_stream_ = true;
+  if (!stream_state_ || is_writing_) return;
+  stream_state_->is_open = false;
+  stream_state_.reset();
+  if (is_head_) return close();
+  stream_.expires_after(parts_.config.patience);
+  boost::asio::async_write(stream_, http::make_chunk_last(),
+                           [self = shared_from_this()](beast::error_code, std::size_t) {
+                             self->close();
+                           });
+}
+
+void HttpSession::abort_stream() {
+  if (!stream_state_) return;
+  stream_state_->is_open = false;
+  stream_state_.reset();
+  pieces_.clear();
+  hold_answer(0);
+  beast::error_code ignored;  // It is closed in any case.
+  stream_.socket().close(ignored);
 }
 
 // Closes the connection. Bytes that were not read would reset it, and the client could not read

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,13 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   // Sends the response to the last request, and closes the connection if `is_last`.
   void write(HttpResponse response, bool is_last);
 
+  // Sends the head of a response in pieces. The connection ends with it.
+  void begin_stream(HttpResponse head, std::shared_ptr<HttpStream::State> stream);
+  void write_piece(std::string piece);
+  void end_stream();
+  // Closes the connection at once.
+  void abort_stream();
+
  private:
   enum class State : std::uint8_t {
     kIdle,     // waits for the next request
@@ -106,6 +114,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   // Count the bytes of its request or answer. False: there are too many in all connections.
   bool hold(std::size_t bytes);
   bool hold_answer(std::size_t bytes);
+  void watch_reader();
+  void write_next_piece();
+  void on_piece_written(boost::beast::error_code failure);
 
   // Not owned: an idle connection must not keep the server alive.
   HttpServerParts& parts_;
@@ -124,6 +135,12 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   std::size_t drop_bytes_ = 0;  // how many more are dropped in kEnds
   bool is_head_ = false;
   bool keeps_alive_ = false;
+
+  std::shared_ptr<HttpStream::State> stream_state_;  // while a response is sent in pieces
+  std::deque<std::string> pieces_{};                 // the first one is being sent
+  bool is_writing_ = false;
+  bool is_first_write_ = true;  // of the head
+  bool has_ended_stream_ = false;
 };
 
 }  // namespace carillon::net
