@@ -8,10 +8,40 @@ export const runKindOf = (spec) => kRunFields.find((name) => spec[name] !== unde
 
 const listText = (list) => (list ?? []).join(", ");
 const lines = (list) => (list ?? []).join("\n");
-const pairs = (object, between) => Object.entries(object ?? {}).map(([name, value]) => `${name}${between}${value}`).join("\n");
+
+/// One argument a line; as JSON where lines would lose something.
+function argumentLines(list = []) {
+  const fits = list.every((part) => !part.includes("\n")) && list.at(-1) !== "" && !(list[0] ?? "").startsWith("[");
+  return fits ? lines(list) : JSON.stringify(list);
+}
+
+function argumentsOf(text) {
+  try {
+    const list = JSON.parse(text);
+    if (Array.isArray(list) && list.every((part) => typeof part === "string")) return list;
+  } catch {
+    // Not JSON: one argument a line.
+  }
+  return text.replace(/\n+$/, "").split("\n");
+}
+
+/// One pair a line; as JSON where lines would lose something.
+function pairs(object, between) {
+  const entries = Object.entries(object ?? {});
+  const fits = entries.every(([name, value]) => !`${name}${value}`.includes("\n") && !name.includes(between.trim()));
+  return fits ? entries.map(([name, value]) => `${name}${between}${value}`).join("\n") : JSON.stringify(object);
+}
+
 const wordsOf = (text) => text.split(/[,\s]+/).map((word) => word.trim()).filter(Boolean);
 
 function pairsOf(text, between) {
+  if (text.trimStart().startsWith("{")) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      // Not JSON: one pair a line.
+    }
+  }
   const found = {};
   for (const line of text.split("\n")) {
     const at = line.indexOf(between);
@@ -40,7 +70,7 @@ export function toFields(spec = {}) {
     task_id: take("task_id", ""), group: take("group", "default"), description: take("description", ""), owner: take("owner", ""),
     tags: listText(take("tags")), alarm: listText(take("alarm")), kind, cron: take("cron", ""), every: take("every", ""),
     fixed_delay: take("fixed_delay", ""), at: take("at", ""), tz: take("tz", ""), dst: take("dst", "auto"),
-    count: String(take("count", "")), first: take("first", ""), run, command: lines(take("command")), shell: take("shell", ""),
+    count: String(take("count", "")), first: take("first", ""), run, command: argumentLines(take("command", [])), shell: take("shell", ""),
     source: script.source ?? "", language: script.language ?? "bash", remark: "", handler: take("handler", ""),
     url: http.url ?? "", method: http.method ?? "GET", headers: pairs(http.headers, ": "), body: http.body ?? "",
     params: pairs(take("params"), "="), payload: take("payload", ""), priority: String(take("priority", 100)),
@@ -70,7 +100,7 @@ function putSchedule(spec, fields) {
 }
 
 function putRun(spec, fields) {
-  if (fields.run === "command") spec.command = fields.command.split("\n").filter((line, index, all) => line || index < all.length - 1);
+  if (fields.run === "command") spec.command = argumentsOf(fields.command);
   else if (fields.run === "script") {
     spec.script = {language: fields.language, source: fields.source, ...(fields.remark ? {remark: fields.remark} : {})};
   } else if (fields.run === "http") {

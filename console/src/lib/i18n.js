@@ -1,4 +1,4 @@
-// Messages: t("jobs.count", {n: 3}) from the catalogue of the chosen language.
+// Messages: t("jobs.running", {n: 3}) from the catalogue of the chosen language.
 //   {name}            the value, as it is
 //   {n|run|runs}      the second word if n is 1, else the third
 import {createStore, kept} from "./store.js";
