@@ -118,7 +118,7 @@ export function TopBar({onMenu, isMenuOpen, onHelp}) {
   return html`<header class="top">
     <button type="button" class="button quiet menu" aria-label=${t("nav.menu")} aria-expanded=${isMenuOpen ? "true" : "false"}
       aria-controls="navigation" onClick=${onMenu}><${Icon} name="menu" /></button>
-    <a class="brand" href=${to([])} aria-label=${t("nav.home")}><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+    <a class="brand" href=${to([])} title=${t("nav.home")}><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
       <rect width="32" height="32" rx="7" class="brand-ground" /><path d="M16 6a6.500 6.500 0 0 0-6.500 6.500V19L7.500 22h17l-2-3v-6.500A6.500 6.500 0 0 0 16 6z" fill="#fff" />
       <circle cx="16" cy="24.500" r="2.200" fill="#fff" /></svg><span>Carillon</span></a>
     ${server?.name && html`<span class="server faint wide-only">${server.name}</span>`}

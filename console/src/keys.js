@@ -8,7 +8,7 @@ import {Dialog} from "./ui/dialog.js";
 const kGoTo = {o: "", j: "jobs", w: "waiting", e: "executing", h: "history", c: "calendar", g: "groups", s: "scripts",
   a: "alarms"};
 
-const isTyping = (target) => target.closest?.("input:not([type=checkbox]):not([type=radio]),textarea,select,.cm-editor") !== null;
+const isTyping = (target) => target.closest?.("input:not([type=checkbox]):not([type=radio]),textarea,select,.editor") !== null;
 
 export function useKeys({onHelp}) {
   useEffect(() => {

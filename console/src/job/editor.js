@@ -1,4 +1,6 @@
 // CodeMirror as the console uses it. Loaded only where a script is shown.
+// It lives below a shadow root: there its styles are sheets made by script, which the content security
+// policy allows; in the document they would be <style> elements, which it does not.
 import {
   EditorState, EditorView, HighlightStyle, MergeView, StreamLanguage, bracketMatching, defaultKeymap, drawSelection, highlightActiveLine,
   highlightSelectionMatches, history, historyKeymap, indentOnInput, indentWithTab, keymap, lineNumbers, modes, search, searchKeymap,
@@ -15,7 +17,7 @@ const colors = HighlightStyle.define([
 ]);
 
 const look = (isDark) => EditorView.theme({
-  "&": {backgroundColor: "var(--panel)", color: "var(--ink)", fontSize: "12.5px"},
+  "&": {backgroundColor: "var(--panel)", color: "var(--ink)", fontSize: "12.5px", minHeight: "120px", maxHeight: "60vh"},
   ".cm-content": {fontFamily: "var(--mono)", caretColor: "var(--ink)"},
   ".cm-gutters": {backgroundColor: "var(--sunken)", color: "var(--ink-2)", border: "none", fontFamily: "var(--mono)"},
   "&.cm-focused": {outline: "2px solid var(--accent)"},
@@ -31,12 +33,18 @@ function shared(language, isDark, label) {
     keymap.of(searchKeymap)];
 }
 
+function rootOf(parent) {
+  const root = parent.shadowRoot ?? parent.attachShadow({mode: "open"});
+  root.replaceChildren();
+  return root;
+}
+
 const readOnly = [EditorState.readOnly.of(true), EditorView.contentAttributes.of({tabindex: "0"})];
 
 /// Opens an editor; close() answers its text. Escape, then Tab leaves it: Tab alone indents.
 export function openEditor({parent, text, language, isDark, label, isReadOnly = false, onChange}) {
-  parent.replaceChildren();
-  const view = new EditorView({parent, state: EditorState.create({doc: text, extensions: [shared(language, isDark, label),
+  const root = rootOf(parent);
+  const view = new EditorView({parent: root, root, state: EditorState.create({doc: text, extensions: [shared(language, isDark, label),
     isReadOnly ? readOnly : [history(), drawSelection(), indentOnInput(), highlightActiveLine(),
       keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
       EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString()))]]})});
@@ -51,14 +59,14 @@ export function openEditor({parent, text, language, isDark, label, isReadOnly = 
 
 /// Shows what changed between two texts; answers how to close it.
 export function openDiff({parent, before, after, language, isDark, label, isNarrow}) {
-  parent.replaceChildren();
+  const root = rootOf(parent);
   const extensions = [shared(language, isDark, label), readOnly];
   if (isNarrow) {
-    const view = new EditorView({parent, doc: after, extensions: [extensions,
+    const view = new EditorView({parent: root, root, doc: after, extensions: [extensions,
       unifiedMergeView({original: before, mergeControls: false, gutter: true, collapseUnchanged: {margin: 3, minSize: 6}})]});
     return () => view.destroy();
   }
-  const view = new MergeView({parent, a: {doc: before, extensions}, b: {doc: after, extensions}, gutter: true, highlightChanges: true,
+  const view = new MergeView({parent: root, root, a: {doc: before, extensions}, b: {doc: after, extensions}, gutter: true, highlightChanges: true,
     collapseUnchanged: {margin: 3, minSize: 6}});
   return () => view.destroy();
 }

@@ -41,7 +41,8 @@ export function relativeTime(text, now = Date.now()) {
 export function durationText(ms, {isShort = false} = {}) {
   if (ms === null || ms === undefined || Number.isNaN(ms)) return "";
   if (ms < 0) return "−" + durationText(-ms, {isShort});
-  if (ms < 1) return ms === 0 ? "0 ms" : "<1 ms";
+  if (ms === 0) return "0 ms";
+  if (ms < 10) return isShort ? `${Math.round(ms)} ms` : `${Math.max(0.1, ms).toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 10 && !isShort) return `${seconds.toFixed(1)} s`;

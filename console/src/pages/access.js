@@ -29,7 +29,7 @@ function Items({kind, query}) {
     {name: "groups", label: t("access.groups"), cell: (item) => (item.groups ?? []).map((group) => html`<span class="tag mono">${group}</span>`)},
     kind === "keys" && {name: "key", label: t("access.public_key"), cell: (item) => html`<code class="break">${item.public_key ?? "–"}</code>`},
     kind === "tokens" && {name: "expires", label: t("access.expires_at"), cell: (item) => (item.expires_at ?? item.expires ? html`<${Time} at=${item.expires_at ?? item.expires} />` : t("access.never"))},
-    kind !== "keys" && {name: "used", label: t("access.last_used"), cell: (item) => html`<${Time} at=${item.last_used_at ?? item.last_seen} />`},
+    list.items.some((item) => item.last_used_at ?? item.last_seen) && {name: "used", label: t("access.last_used"), cell: (item) => html`<${Time} at=${item.last_used_at ?? item.last_seen} />`},
     {name: "created", label: t("access.created"), cell: (item) => html`<${Time} at=${item.created_at} /><span class="sub">${item.created_by}</span>`},
     {name: "act", label: "", kind: "tight", cell: (item) => html`<div class="actions">
       ${kind === "users" && html`<${Act} need="admin" kind="small" icon="edit" label=${t("act.edit")} onClick=${() => setChanged(item)} />`}

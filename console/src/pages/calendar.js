@@ -4,7 +4,7 @@ import {useFetch} from "../lib/fetching.js";
 import {localTime, numberText, utcTime} from "../lib/format.js";
 import {t} from "../lib/i18n.js";
 import {jobAddress, setQuery, to} from "../lib/router.js";
-import {Button, Empty, Fetched, Figure, Page, Panel, Time} from "../ui/basics.js";
+import {Button, Empty, Fetched, Figure, Page, Panel} from "../ui/basics.js";
 import {Filters, GroupFilter} from "../ui/filters.js";
 import {Table} from "../ui/table.js";
 
@@ -32,12 +32,14 @@ function hoursOf(minutes, from) {
   return hours;
 }
 
-const level = (fires, most) => (fires === 0 ? 0 : Math.max(1, Math.ceil((Math.log(fires + 1) / Math.log(most + 1)) * kLevels)));
+const level = (fires, most) => (fires === 0 ? 0 : Math.max(1, Math.round((Math.log(fires) / Math.log(Math.max(2, most))) * kLevels)));
 
 function Hour({hour, most, chosen, change}) {
-  const label = localTime(new Date(hour.start).toISOString());
-  const name = t("calendar.hour", {at: label.slice(0, -3), n: numberText(hour.total), peak: numberText(hour.peak)});
-  return html`<div class="hour"><button type="button" class="hour-label number" title=${name} aria-label=${name} onClick=${() => change(hour.start, 60)}>${label.slice(0, -3)}</button>
+  const label = localTime(new Date(hour.start).toISOString(), {isLong: true});
+  const clock = label.slice(-8, -3);
+  const name = t("calendar.hour", {at: clock, n: numberText(hour.total), peak: numberText(hour.peak)});
+  return html`${clock === "00:00" && html`<div class="day number">${label.slice(0, 10)}</div>`}
+    <div class="hour"><button type="button" class="hour-label number" title=${name} aria-label=${name} onClick=${() => change(hour.start)}>${clock}</button>
     <svg viewBox=${`0 0 ${60 * kCell} 18`} preserveAspectRatio="none" role="img" aria-label=${name}>
       ${hour.cells.map((cell, index) => html`<rect key=${index} x=${index * kCell + 0.5} y="0.5" width=${kCell - 1} height="17" rx="1"
         class=${`heat heat-${level(cell.fires, most)}${chosen === cell.at ? " chosen" : ""}`} onClick=${() => cell.fires && change(cell.at)}>
@@ -83,8 +85,8 @@ export default function Calendar({route}) {
   return html`<${Page} title=${t("nav.calendar")} sub=${t("calendar.sub")}>
     <${Filters} names=${["group"]}><${GroupFilter} /></${Filters}>
     <${Fetched} from=${found}>${(data) => html`
-      ${(data.dst ?? []).map((change) => html`<div class="notice warn" key=${change.zone}><div><strong>${t("calendar.dst")}</strong> ${change.zone}: ${change.change}
-        <span> (<${Time} at=${change.at} utc />)</span></div></div>`)}
+      ${(data.dst ?? []).map((change) => html`<div class="notice warn" key=${change.zone}><div><strong>${t("calendar.dst")}</strong> ${" "}${change.zone}: ${change.change}
+        ${" "}(${localTime(change.at)}, ${utcTime(change.at)})</div></div>`)}
       <div class="figures"><${Figure} label=${t("calendar.total")} value=${numberText(total)} />
         <${Figure} label=${t("calendar.busiest")} value=${numberText(busiest.fires)} sub=${busiest.at ? localTime(new Date(busiest.at).toISOString()).slice(0, -3) : ""} />
         <${Figure} label=${t("calendar.per_minute")} value=${numberText(total / (kHours * 60), 1)} /></div>

@@ -26,7 +26,7 @@ function Schedule({job}) {
   const fires = job.state === "suspended" || job.state === "quarantined" ? [] : preview.fires ?? job.next_fires;
   return html`<${Panel} title=${t("job.schedule")}>
     <p class="lead">${preview.words ?? (kindOf(job.spec ?? {}) === job.kind ? t("help.kind_" + job.kind) : "")}</p>
-    <p class="faint"><span class="mono">${job.schedule}</span> ${[word("kind.", job.kind), job.tz, job.dst && t("job.dst", {rule: word("dst.rule_", job.dst)})]
+    <p class="faint">${job.schedule && html`<span class="mono">${job.schedule}</span> · `}${[word("kind.", job.kind), job.tz, job.dst && t("job.dst", {rule: word("dst.rule_", job.dst)})]
       .filter(Boolean).join(" · ")}</p>
     ${["suspended", "quarantined"].includes(job.state) ? html`<p class="faint">${t("job.no_fires_" + job.state)}</p>`
       : ["cron", "every", "fixed_delay", "at"].includes(job.kind) && html`<h3>${t("schedule.next")}</h3><${Fires} fires=${fires} />`}
@@ -74,7 +74,7 @@ function Runs({job, query}) {
   return html`${(executing.data?.items ?? []).length > 0 && html`<${Panel} title=${t("nav.executing")} kind="flush">
       <${HistoryTable} list=${{items: executing.data.items.map((run) => ({...run, state: "executing"})), isLoading: false, reload: executing.reload}} hideTask /></${Panel}>`}
     <div class="toolbar"><a class="button" href=${to(["history"], {group: job.group, task_id: job.task_id})}>${t("job.filter_runs")}</a>
-      <${Act} need="editor" group=${job.group} kind="danger" label=${t("act.clean")} onClick=${() => setCleaning(true)} /></div>
+      <${Act} need="editor" group=${job.group} kind="danger quiet" label=${t("act.clean")} onClick=${() => setCleaning(true)} /></div>
     <${HistoryTable} list=${list} hideTask />
     ${isCleaning && html`<${CleanDialog} group=${job.group} taskId=${job.task_id} onClose=${() => setCleaning(false)} onDone=${list.reload} />`}`;
 }

@@ -70,7 +70,7 @@ function NextHour({fires}) {
   if (total === 0) return html`<${Empty} text=${t("overview.no_fires")} />`;
   const peak = fires.reduce((best, one) => (one.fires > best.fires ? one : best), fires[0]);
   return html`<p class="faint">${t("overview.fires_text", {n: numberText(total), peak: numberText(peak.fires), at: localTime(peak.at).slice(-8, -3)})}
-    <a href=${to(["calendar"])}>${t("overview.open_calendar")}</a></p>
+    ${" "}<a href=${to(["calendar"])}>${t("overview.open_calendar")}</a></p>
     <${Chart} label=${t("overview.next_hour")} times=${times} bars height=${120} format=${(n) => numberText(n)}
       series=${[{label: t("field.fires"), values: fires.map((one) => one.fires), color: "--accent", fill: "--accent-soft"}]} />`;
 }

@@ -16,7 +16,7 @@ import {ListTable} from "../ui/table.js";
 
 const task = {name: "task", get label() { return t("field.task_id"); }, kind: "name", cell: (run) => html`<a href=${jobAddress(run.group, run.task_id)}>${run.task_id}</a>
   <span class="sub">${run.group}</span>`};
-const id = {name: "run", get label() { return t("field.job_id"); }, cell: (run) => html`<a class="mono" href=${runAddress(run.job_id)}>${run.job_id}</a>
+const id = {name: "run", get label() { return t("field.job_id"); }, cell: (run) => html`<a class="mono nowrap" href=${runAddress(run.job_id)}>${run.job_id}</a>
   ${run.attempt > 1 && html`<span class="sub">${t("run.attempt_n", {n: run.attempt})}</span>`}`};
 
 function Age({from}) {

@@ -18,7 +18,7 @@ function optionsOf({series, format, width, height, stepped, bars, paths}) {
   return {
     width, height, padding: [8, 8, 0, 0], legend: {show: true, live: true}, cursor: {points: {size: 6}, drag: {x: false, y: false}},
     scales: {y: {range: (plot, low, high) => [0, Math.max(high * 1.08, 1)]}},
-    axes: [{...axis, values, space: 60, size: 28}, {...axis, size: 62, values: (plot, splits) => splits.map(format)}],
+    axes: [{...axis, values, space: 60, size: 28}, {...axis, size: 56, values: (plot, splits) => splits.map(format)}],
     series: [{label: t("chart.time"), value: (plot, time) => (time ? `${day(time)} ${clock(time)}` : "–")},
       ...series.map((one) => ({
         label: one.label, stroke: color(one.color), width: 1.6, dash: one.dash, fill: one.fill ? color(one.fill) : undefined,
@@ -44,6 +44,10 @@ export function Chart({label, times, series, format = String, height = 170, step
       if (isGone || !box.current) return;
       const width = box.current.clientWidth || 400;
       plot.current = new UPlot(optionsOf({series, format, width, height, stepped, bars, paths: UPlot.paths}), data, box.current);
+      // Without a pointer, the legend has the newest values.
+      const showNewest = () => plot.current?.setLegend({idx: plot.current.data[0].length - 1}, false);
+      plot.current.over.addEventListener("mouseleave", () => setTimeout(showNewest));
+      showNewest();
       observer = new ResizeObserver(() => box.current && plot.current?.setSize({width: box.current.clientWidth, height}));
       observer.observe(box.current);
     });
@@ -54,7 +58,11 @@ export function Chart({label, times, series, format = String, height = 170, step
       plot.current = null;
     };
   }, [shape]);
-  useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
+  useEffect(() => {
+    if (!plot.current) return;
+    plot.current.setData(data);
+    if (plot.current.cursor.idx === null || plot.current.cursor.idx === undefined) plot.current.setLegend({idx: times.length - 1}, false);
+  }, [JSON.stringify(data)]);
 
   const newest = series.map((one) => `${one.label} ${one.values.length ? format(one.values.at(-1) ?? 0) : "–"}`).join(", ");
   return html`<div class="chart" role="img" aria-label=${`${label}: ${newest}`} ref=${box}></div>`;
