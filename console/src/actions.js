@@ -16,7 +16,7 @@ function said(answer, fallback) {
 export async function actOnJob(job, action) {
   const name = job.task_id;
   if (kAsking.has(action) && !await confirm({
-    title: t(`ask.job_${action}`, {name}), action: t("act." + action),
+    title: t(`ask.job_${action}`, {name}), action: t(action === "cancel" ? "act.yes_cancel" : "act." + action),
     text: t(`ask.job_${action}_text`, {name, n: job.running ?? 0}),
   })) return null;
   return said(await post(`${jobPath(job.group, name)}:${action}`), t("done.job_" + action, {name}));
@@ -24,7 +24,7 @@ export async function actOnJob(job, action) {
 
 export async function actOnRun(run, action) {
   if (kAsking.has(action) && !await confirm({
-    title: t(`ask.run_${action}`), action: t("act." + action),
+    title: t(`ask.run_${action}`), action: t(action === "cancel" ? "act.yes_cancel" : "act." + action),
     text: t(`ask.run_${action}_text`, {name: run.task_id, id: run.job_id}),
   })) return null;
   return said(await post(`${runPath(run.job_id)}:${action}`), t("done.run_" + action, {name: run.task_id}));
@@ -59,7 +59,7 @@ export async function actOnMany(kind, body, count) {
   const n = count ?? "…";
   const isMany = count === null || count === undefined;
   const agreed = await confirm({
-    title: t(isMany ? `ask.${kind}_filter` : `ask.${kind}_many`, {action: label, n}), action: label,
+    title: t(isMany ? `ask.${kind}_filter` : `ask.${kind}_many`, {action: label, n}), action: action === "cancel" ? t("act.yes_cancel") : label,
     text: t(`ask.${kind}s_${action}_text`, {n, tag: body.tag ?? "", what: t(isMany ? `ask.all_${kind}s` : `ask.n_${kind}s`, {n})}),
     isDanger: kAsking.has(action),
   });

@@ -42,7 +42,7 @@ export default flatten({
     due: "due", claimed: "claimed", started: "started", ended: "ended", exit_code: "exit status {code}",
   },
   act: {
-    trigger: "Run now", run_now: "Run now", suspend: "Suspend", resume: "Resume", kill: "Kill", cancel: "Cancel", edit: "Edit", copy: "Copy", save: "Save",
+    trigger: "Run now", run_now: "Run now", suspend: "Suspend", resume: "Resume", kill: "Kill", cancel: "Cancel", yes_cancel: "Yes, cancel", edit: "Edit", copy: "Copy", save: "Save",
     back: "Back", close: "Close", retry: "Try again", rerun: "Run again", tag: "Add tag", untag: "Remove tag", clean: "Delete history", download: "Download",
     drain: "Drain", isolate: "Isolate", release: "Release", remove: "Remove", restore: "Restore", replace: "Replace", split: "Split", stop: "Stop",
     priority: "Priority", open_run: "Open the run", copy_text: "Copy the text",

@@ -42,7 +42,7 @@ export default flatten({
     due: "到期", claimed: "领取", started: "开始", ended: "结束", exit_code: "退出码 {code}",
   },
   act: {
-    trigger: "立即运行", run_now: "立即运行", suspend: "暂停", resume: "恢复", kill: "终止", cancel: "取消", edit: "编辑", copy: "复制", save: "保存",
+    trigger: "立即运行", run_now: "立即运行", suspend: "暂停", resume: "恢复", kill: "终止", cancel: "取消", yes_cancel: "确认取消", edit: "编辑", copy: "复制", save: "保存",
     back: "返回", close: "关闭", retry: "重试", rerun: "重新运行", tag: "添加标签", untag: "移除标签", clean: "删除历史", download: "下载",
     drain: "排空", isolate: "隔离", release: "解除", remove: "移除", restore: "恢复此版本", replace: "替换", split: "拆分", stop: "停止",
     priority: "优先级", open_run: "打开运行", copy_text: "复制文本",

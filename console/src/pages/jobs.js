@@ -34,10 +34,10 @@ const columns = [
   {name: "schedule", get label() { return t("field.schedule"); }, cell: (job) => html`<span class="mono">${scheduleText(job)}</span>
     <span class="sub">${[word("kind.", job.kind), job.tz].filter(Boolean).join(" · ")}</span>`},
   {name: "state", get label() { return t("field.state"); }, cell: (job) => html`<${Status} state=${job.state} />`},
-  {name: "next", get label() { return t("field.next_fire"); }, cell: (job) => html`<${Time} at=${job.next_fire} utc />`},
-  {name: "last", get label() { return t("field.last_result"); }, cell: (job) => html`<${Status} state=${job.last_result} />
+  {name: "next", get label() { return t("field.next_fire"); }, cell: (job) => (job.next_fire ? html`<${Time} at=${job.next_fire} utc />` : "–")},
+  {name: "last", get label() { return t("field.last_result"); }, cell: (job) => job.last_result && html`<${Status} state=${job.last_result} />
     ${job.last_fire && html`<span class="sub"><${Time} at=${job.last_fire} /></span>`}`},
-  {name: "rate", get label() { return t("field.success_rate"); }, kind: "number", cell: (job) => html`<span title=${t("jobs.success_help")}
+  {name: "rate", get label() { return t("field.success_rate"); }, kind: "number", cell: (job) => (job.success_rate === null || job.success_rate === undefined) ? "–" : html`<span title=${t("jobs.success_help")}
     class=${job.success_rate !== null && job.success_rate < 0.8 ? "tone-bad" : ""}>${percentText(job.success_rate)}</span>`},
   {name: "owner", get label() { return t("field.owner"); }, cell: (job) => html`${job.owner && html`<span class="sub">${job.owner}</span>`}
     <${Tags} tags=${job.tags} href=${(tag) => to(["jobs"], {tag})} />${!job.owner && !(job.tags ?? []).length && "–"}`},

@@ -23,8 +23,8 @@ function columns(hideTask) {
     {name: "trigger", label: t("field.trigger_time"), cell: (run) => html`<${Time} at=${run.trigger_time} />`},
     {name: "lateness", label: t("field.lateness"), kind: "number", cell: (run) => (run.attempt ? durationText(run.lateness_ms) || "–" : "–")},
     {name: "duration", label: t("field.duration"), kind: "number", cell: (run) => durationText(spanMs(run.started_at, run.ended_at)) || "–"},
-    {name: "node", label: t("field.node"), cell: (run) => html`<span class=${(run.node ?? "").length < 20 ? "nowrap" : "break"}>${run.node || "–"}</span>`},
-    {name: "message", label: t("field.message"), kind: "grow", cell: (run) => html`${run.exit_code !== null && run.exit_code !== undefined && run.exit_code !== 0
+    {name: "node", label: t("field.node"), cell: (run) => (run.node ? html`<span class=${run.node.length < 20 ? "nowrap" : "break"}>${run.node}</span>` : "–")},
+    {name: "message", label: t("field.message"), kind: "grow", cell: (run) => (run.exit_code || run.message) && html`${run.exit_code !== null && run.exit_code !== undefined && run.exit_code !== 0
       && html`<span class="sub">${t("run.exit_code", {code: run.exit_code})}</span>`}<span class="message">${run.message}</span>`},
   ];
 }

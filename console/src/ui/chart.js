@@ -47,7 +47,7 @@ export function Chart({label, times, series, format = String, height = 170, step
       // Without a pointer, the legend has the newest values.
       const showNewest = () => plot.current?.setLegend({idx: plot.current.data[0].length - 1}, false);
       plot.current.over.addEventListener("mouseleave", () => setTimeout(showNewest));
-      showNewest();
+      setTimeout(showNewest);
       observer = new ResizeObserver(() => box.current && plot.current?.setSize({width: box.current.clientWidth, height}));
       observer.observe(box.current);
     });
@@ -61,7 +61,7 @@ export function Chart({label, times, series, format = String, height = 170, step
   useEffect(() => {
     if (!plot.current) return;
     plot.current.setData(data);
-    if (plot.current.cursor.idx === null || plot.current.cursor.idx === undefined) plot.current.setLegend({idx: times.length - 1}, false);
+    if ((plot.current.cursor.left ?? -1) < 0) setTimeout(() => plot.current?.setLegend({idx: times.length - 1}, false));
   }, [JSON.stringify(data)]);
 
   const newest = series.map((one) => `${one.label} ${one.values.length ? format(one.values.at(-1) ?? 0) : "–"}`).join(", ");

@@ -1,5 +1,5 @@
 // Filters of a list: each is a part of the address.
-import {html, useEffect, useId, useState} from "../lib/html.js";
+import {classes, html, useEffect, useId, useState} from "../lib/html.js";
 import {t} from "../lib/i18n.js";
 import {setQuery, useRoute} from "../lib/router.js";
 import {useSettled, useFetch} from "../lib/fetching.js";
@@ -51,11 +51,15 @@ export function GroupFilter() {
   return html`<${TextFilter} name="group" label=${t("field.group")} placeholder=${t("filter.all")} list=${useGroupNames()} />`;
 }
 
+/// On a phone, only the main filter shows until the others are asked for.
 export function Filters({children, names}) {
   const {query} = useRoute();
+  const [isOpen, setOpen] = useState(false);
   const isOn = names.some((name) => query[name]);
-  return html`<form class="filters" role="search" aria-label=${t("filter.label")} onSubmit=${(event) => event.preventDefault()}>
+  const isFew = names.length < 3;
+  return html`<form class=${classes("filters", {open: isOpen || isFew})} role="search" aria-label=${t("filter.label")} onSubmit=${(event) => event.preventDefault()}>
     ${children}
+    ${!isFew && html`<button type="button" class="button more" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}>${t("filter.label")}</button>`}
     ${isOn && html`<${Button} label=${t("filter.clear")} kind="quiet" icon="cross"
       onClick=${() => setQuery(Object.fromEntries(names.map((name) => [name, ""])))} />`}</form>`;
 }

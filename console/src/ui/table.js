@@ -52,8 +52,12 @@ export function Table({label, columns, rows, keyOf, open, choice, rowClass, isLo
             onKeyDown=${(event) => onKey(event, row)} onClick=${(event) => onClick(event, row)}>
           ${choice && html`<td class="tight" role="cell"><input type="checkbox" checked=${choice.keys.has(key)}
             aria-label=${t("table.choose", {name: key})} onChange=${() => toggle(row)} /></td>`}
-          ${shown.map((column) => html`<td key=${column.name} class=${column.kind} role="cell" data-label=${column.label}>
-            <div class="cell">${column.cell(row)}</div></td>`)}</tr>`;
+          ${shown.map((column) => {
+            const content = column.cell(row);
+            const isBlank = content === "–" || content === "" || content === null || content === undefined || content === false;
+            return html`<td key=${column.name} class=${classes(column.kind, {blank: isBlank})} role="cell" data-label=${column.label}>
+              <div class="cell">${content}</div></td>`;
+          })}</tr>`;
       })}</tbody></table>
     ${rows.length === 0 && !isLoading && empty}</div>`;
 }
