@@ -4,6 +4,9 @@ import json
 import pathlib
 import time
 
+if not pathlib.Path("/usr/bin/chromedriver").exists():
+    raise ImportError("no /usr/bin/chromedriver")
+
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, StaleElementReferenceException
 from selenium.webdriver.chrome.options import Options

@@ -68,6 +68,9 @@ export function numberText(value, digits = 0) {
     {maximumFractionDigits: digits, minimumFractionDigits: 0});
 }
 
+/// An executor's name is its address: without what is the same for all.
+export const nodeText = (name) => (name ?? "").replace(/^https?:\/\//, "").replace(/\/$/, "");
+
 export function percentText(share) {
   return share === null || share === undefined ? "–" : `${Math.round(share * 100)} %`;
 }

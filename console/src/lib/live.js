@@ -6,7 +6,7 @@ import {createStore} from "./store.js";
 const kTypes = ["run_started", "run_ended", "job_changed", "node_joined", "node_lost", "counters"];
 const kPollMs = 5000;
 const kRetryStreamMs = 30000;
-const kQuietMs = 1000;
+const kQuietMs = 2000;
 
 /// "live", "polling" or "off".
 export const liveState = createStore("off");
@@ -60,6 +60,9 @@ export function startLive() {
   }
 }
 
+// What happened while nobody looked is asked for at once.
+document.addEventListener("visibilitychange", () => document.hidden || tell("tick", null));
+
 export function stopLive() {
   clearTimeout(retry);
   stopPolling();
@@ -68,7 +71,7 @@ export function stopLive() {
   liveState.set("off");
 }
 
-/// Calls back, at most once a second, when an event of these types came.
+/// Calls back, at most every two seconds, when an event of these types came.
 export function useLive(types, callback, isOn = true) {
   const latest = useRef(callback);
   latest.current = callback;

@@ -53,8 +53,7 @@ function JobsOfMinute({at, group}) {
     actions=${html`<${Button} kind="quiet small" icon="cross" hideLabel label=${t("act.close")} onClick=${() => setQuery({minute: ""})} />`}>
     <${Fetched} from=${found}>${(data) => html`<${Table} label=${t("nav.jobs")} rows=${data.jobs ?? data.items ?? []} keyOf=${(job) => `${job.group}/${job.task_id}`}
       open=${(job) => jobAddress(job.group, job.task_id)} empty=${html`<${Empty} text=${t("calendar.no_jobs")} />`} columns=${[
-        {name: "task", label: t("field.task_id"), kind: "name", cell: (job) => html`<a href=${jobAddress(job.group, job.task_id)}>${job.task_id}</a>`},
-        {name: "group", label: t("field.group"), cell: (job) => job.group},
+        {name: "task", label: t("field.task_id"), kind: "name", cell: (job) => html`<a href=${jobAddress(job.group, job.task_id)}>${job.task_id}</a><span class="sub">${job.group}</span>`},
         {name: "schedule", label: t("field.schedule"), cell: (job) => html`<span class="mono">${job.schedule}</span><span class="sub">${job.tz}</span>`},
         {name: "fires", label: t("field.fires"), kind: "number", cell: (job) => numberText(job.fires ?? 1)}]} />`}</${Fetched}></${Panel}>`;
 }

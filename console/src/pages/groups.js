@@ -105,8 +105,8 @@ function GroupPage({name}) {
         ${group.nodes === 0 && html`<div class="notice warn"><div>${t(isExecutors ? "groups.unserved_executors" : "groups.unserved", {name})}
           ${!isExecutors && html`<pre>tasktracker --group ${name} --threads 4</pre>`}</div></div>`}`
       : html`<${Empty} text=${t("groups.unknown", {name})} />`)}</${Fetched}>
-    <${Panel} title=${t("groups.tab_nodes")} kind="flush"><${ListTable} label=${t("groups.tab_nodes")} list=${nodes} columns=${nodeColumns(nodes.reload, true)}
-      keyOf=${(node) => node.kind + node.name} empty=${html`<${Empty} text=${t("groups.no_nodes_here")} />`} /></${Panel}>
+    ${!isExecutors && html`<${Panel} title=${t("groups.tab_nodes")} kind="flush"><${ListTable} label=${t("groups.tab_nodes")} list=${nodes} columns=${nodeColumns(nodes.reload, true)}
+      keyOf=${(node) => node.kind + node.name} empty=${html`<${Empty} text=${t("groups.no_nodes_here")} />`} /></${Panel}>`}
     ${(isExecutors || (group && group.nodes === 0)) && html`<${Executors} group=${name} onChange=${groups.reload} />`}
     ${group?.owners && html`<${Panel} title=${t("groups.owners")}><${Facts} items=${group.owners.map((owner) => [owner.part, owner.tracker])} /></${Panel}>`}
     ${isSplitting && html`<${SplitDialog} group=${name} parts=${group?.parts ?? 1} onClose=${() => setSplitting(false)} onDone=${groups.reload} />`}</${Page}>`;

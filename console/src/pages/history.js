@@ -56,8 +56,9 @@ function Redrive({chosen, setChosen, list, filter}) {
 export default function History({route}) {
   const {query} = route;
   const filter = Object.fromEntries(kFilters.filter((name) => query[name]).map((name) => [name, query[name]]));
-  const list = useList("/runs/history", {...filter, page: query.page, page_size: 50}, {on: query.page ? [] : ["run_ended"]});
   const [chosen, setChosen] = useState(new Set());
+  // What somebody chooses from must not move.
+  const list = useList("/runs/history", {...filter, page: query.page, page_size: 50}, {on: query.page || chosen.size ? [] : ["run_ended"]});
   const [isCleaning, setCleaning] = useState(false);
   useEffect(() => setChosen(new Set()), [JSON.stringify(query)]);
   const quarantined = useQuarantined();

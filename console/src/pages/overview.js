@@ -12,7 +12,7 @@ import {Table} from "../ui/table.js";
 
 const kRanges = ["15m", "24h", "7d"];
 const kEvents = ["run_ended", "counters", "node_joined", "node_lost"];
-const ms = (value) => durationText(value, {isShort: true});
+const ms = (value) => durationText(value);
 
 function Figures({now}) {
   const lateness = now.lateness ?? {};

@@ -2,7 +2,7 @@
 import {html, useEffect, useState} from "../lib/html.js";
 import {post, runPath} from "../lib/api.js";
 import {useList} from "../lib/fetching.js";
-import {durationText, spanMs} from "../lib/format.js";
+import {durationText, nodeText, spanMs} from "../lib/format.js";
 import {t, word} from "../lib/i18n.js";
 import {jobAddress, runAddress} from "../lib/router.js";
 import {hasFeature} from "../lib/session.js";
@@ -37,7 +37,7 @@ const waitingColumns = (act, setMoving) => [
 ];
 
 const executingColumns = (act) => [
-  task, id, {name: "node", label: t("field.node"), cell: (run) => html`<span class="break">${run.node}</span>`},
+  task, id, {name: "node", label: t("field.node"), cell: (run) => html`<span class="break" title=${run.node}>${nodeText(run.node)}</span>`},
   {name: "started", label: t("field.started_at"), cell: (run) => html`<${Time} at=${run.started_at} />`},
   {name: "age", label: t("field.running_for"), kind: "number", cell: (run) => html`<${Age} from=${run.started_at} />`},
   {name: "trigger", label: t("field.lateness"), kind: "number", cell: (run) => durationText(spanMs(run.trigger_time, run.started_at)) || "–"},
@@ -85,8 +85,9 @@ export default function Queue({route}) {
   const name = route.parts[0];
   const isWaiting = name === "waiting";
   const {group, task_id: taskId, page} = route.query;
-  const list = useList("/runs/" + name, {group, task_id: taskId, page, page_size: 100}, {on: ["run_started", "run_ended", "counters"]});
   const [chosen, setChosen] = useState(new Set());
+  // What somebody chooses from must not move.
+  const list = useList("/runs/" + name, {group, task_id: taskId, page, page_size: 100}, {on: chosen.size ? [] : ["run_started", "run_ended", "counters"]});
   const [moving, setMoving] = useState(null);
   useEffect(() => setChosen(new Set()), [JSON.stringify(route.query)]);
   const act = async (run, action) => {

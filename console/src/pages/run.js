@@ -11,14 +11,14 @@ import {AttemptCard, Timeline} from "../parts/timeline.js";
 import {Act, Code, Empty, Fetched, Page, Panel, Time} from "../ui/basics.js";
 import {Status} from "../ui/status.js";
 import {Table} from "../ui/table.js";
-import {durationText, spanMs} from "../lib/format.js";
+import {durationText, nodeText, spanMs} from "../lib/format.js";
 
 function Shards({shards}) {
   return html`<${Panel} title=${t("run.shards", {n: shards.length})} kind="flush"><${Table} label=${t("run.shards", {n: shards.length})} rows=${shards}
     keyOf=${(shard) => `${shard.shard}:${shard.attempt}`} columns=${[
       {name: "shard", label: t("field.shard"), cell: (shard) => `${shard.shard} / ${shard.shard_total ?? "?"}`},
       {name: "state", label: t("field.state"), cell: (shard) => html`<${Status} state=${shard.state} />`},
-      {name: "node", label: t("field.node"), cell: (shard) => html`<span class="mono break">${shard.node}</span>`},
+      {name: "node", label: t("field.node"), cell: (shard) => html`<span class="nowrap" title=${shard.node}>${nodeText(shard.node)}</span>`},
       {name: "attempt", label: t("field.attempt"), kind: "number", cell: (shard) => shard.attempt},
       {name: "started", label: t("field.started_at"), cell: (shard) => html`<${Time} at=${shard.started_at} />`},
       {name: "duration", label: t("field.duration"), kind: "number", cell: (shard) => durationText(spanMs(shard.started_at, shard.ended_at)) || "–"},

@@ -1,6 +1,6 @@
 // Ended attempts and fires that did not run.
 import {html} from "../lib/html.js";
-import {durationText, numberText, spanMs} from "../lib/format.js";
+import {durationText, nodeText, numberText, spanMs} from "../lib/format.js";
 import {t} from "../lib/i18n.js";
 import {jobAddress, runAddress} from "../lib/router.js";
 import {Empty, Time} from "../ui/basics.js";
@@ -23,7 +23,7 @@ function columns(hideTask) {
     {name: "trigger", label: t("field.trigger_time"), cell: (run) => html`<${Time} at=${run.trigger_time} />`},
     {name: "lateness", label: t("field.lateness"), kind: "number", cell: (run) => (run.attempt ? durationText(run.lateness_ms) || "–" : "–")},
     {name: "duration", label: t("field.duration"), kind: "number", cell: (run) => durationText(spanMs(run.started_at, run.ended_at)) || "–"},
-    {name: "node", label: t("field.node"), cell: (run) => (run.node ? html`<span class=${run.node.length < 20 ? "nowrap" : "break"}>${run.node}</span>` : "–")},
+    {name: "node", label: t("field.node"), cell: (run) => (run.node ? html`<span class=${run.node.length < 30 ? "nowrap" : "break"} title=${run.node}>${nodeText(run.node)}</span>` : "–")},
     {name: "message", label: t("field.message"), kind: "grow", cell: (run) => (run.exit_code || run.message) && html`${run.exit_code !== null && run.exit_code !== undefined && run.exit_code !== 0
       && html`<span class="sub">${t("run.exit_code", {code: run.exit_code})}</span>`}<span class="message">${run.message}</span>`},
   ];

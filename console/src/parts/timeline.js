@@ -1,6 +1,6 @@
 // The attempts of a run on one line of time: due, waiting, running.
 import {html} from "../lib/html.js";
-import {durationText, localTime, parseTime, spanMs} from "../lib/format.js";
+import {durationText, localTime, nodeText, parseTime, spanMs} from "../lib/format.js";
 import {t, word} from "../lib/i18n.js";
 import {Facts, Time} from "../ui/basics.js";
 import {Status, toneOf} from "../ui/status.js";
@@ -52,7 +52,7 @@ export function AttemptCard({attempt, isShown, href}) {
     <ol class="steps"><${Step} label=${t("run.due")} at=${due} /><${Step} label=${t("run.claimed")} at=${attempt.claimed_at} previous=${due} />
       <${Step} label=${t("run.started")} at=${attempt.started_at} previous=${attempt.claimed_at ?? due} />
       <${Step} label=${t("run.ended")} at=${attempt.ended_at} previous=${attempt.started_at} /></ol>
-    <${Facts} items=${[[t("field.node"), attempt.node], [t("field.lateness"), attempt.attempt ? durationText(attempt.lateness_ms) : ""],
+    <${Facts} items=${[[t("field.node"), nodeText(attempt.node)], [t("field.lateness"), attempt.attempt ? durationText(attempt.lateness_ms) : ""],
       [t("field.duration"), span === null ? "" : durationText(span)],
       [t("field.exit_code"), attempt.exit_code === null || attempt.exit_code === undefined ? "" : String(attempt.exit_code)]]} />
     ${attempt.message && html`<p class="message-full"><span class="hidden">${word("field.", "message")}: </span>${attempt.message}</p>`}</li>`;

@@ -17,11 +17,17 @@ function fixOf(job) {
   return "";
 }
 
+/// The server's reason as a sentence.
+function sentence(reason) {
+  const text = reason.charAt(0).toUpperCase() + reason.slice(1);
+  return /[.!?。]$/.test(text) ? text : text + t("text.stop");
+}
+
 export function WhyNot({job}) {
   if (!job.reason && !["suspended", "quarantined"].includes(job.state)) return null;
   const fix = fixOf(job);
   return html`<div class="notice warn why"><${Icon} name="lost" /><div>
-    <strong>${t("why.title")}</strong> ${job.reason || t("why." + fix)}${fix && html` <span>${t("why.fix_" + fix, {group: job.group})}</span>`}</div>
+    <strong>${t("why.title")}</strong> ${job.reason ? sentence(job.reason) : t("why." + fix)}${fix && html` <span>${t("why.fix_" + fix, {group: job.group})}</span>`}</div>
     ${(fix === "suspended" || fix === "quarantined") && html`<${Act} group=${job.group} label=${t("act.resume")} onClick=${() => actOnJob(job, "resume")} />`}
     ${(fix === "no_worker" || fix === "busy") && html`<a class="button" href=${to(["groups", job.group])}>${t("why.open_group")}</a>`}</div>`;
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What people do in the console, in Chromium; the settings are those of console_test.py."""
+"""What people do in the console, in Chromium; the settings are those of pages_test.py."""
 
 import sys
 import unittest
 
-import console_test as pages
-from console_test import MARK, URL, Keys, setUpModule, tearDownModule  # noqa: F401: run by unittest
+import pages_test as pages
+from pages_test import MARK, URL, Keys, setUpModule, tearDownModule  # noqa: F401: run by unittest
 
 
 class Flow(unittest.TestCase):

@@ -1,5 +1,6 @@
-// The two catalogues have the same keys and placeholders, and the code names no other key.
-//   node --test console/tests/messages_test.mjs
+// What needs no page: catalogues with the same keys and placeholders, of which the code names no other;
+// specs and the fields of the form; escape sequences of output.
+//   node --test console/tests/units_test.mjs
 import assert from "node:assert/strict";
 import {readFileSync, readdirSync} from "node:fs";
 import {join} from "node:path";
