@@ -22,6 +22,7 @@ import urllib.parse
 
 import mock_admin  # noqa: F401: its routes
 import mock_api
+import mock_runs  # noqa: F401: its routes
 from mock_data import World, now, text_of
 
 CONSOLE = pathlib.Path(__file__).resolve().parent.parent
