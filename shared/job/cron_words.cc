@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kDayNames{"Sunday",   "Monday", "Tuesday", "Wednesday",
                                "Thursday", "Friday", "Saturday"};
-constexpr std::array kMonthNames{"January", "February", "March",     "April",   "May",      "June",
+constexpr std::array kMonthWords{"January", "February", "March",     "April",   "May",      "June",
                                  "July",    "August",   "September", "October", "November", "December"};
 
 struct CronWords {
@@ -131,7 +131,7 @@ std::string date_words(const CronWords& cron) {
   if (is_any(cron.month)) return which + " of every month";
   const auto month = whole(cron.month);
   if (!month || *month < 1 || *month > 12) return {};
-  return which + " of " + kMonthNames.at(static_cast<std::size_t>(*month - 1));
+  return which + " of " + kMonthWords.at(static_cast<std::size_t>(*month - 1));
 }
 
 // "every 10 minutes"; empty: it has one time a day, or is not simple.

@@ -25,6 +25,7 @@ struct HttpCall {
   std::string body{};
   std::string peer{};         // the client's address
   bool is_encrypted = false;  // on the whole way from the client
+  bool is_from_proxy = false;  // the connection is a trusted proxy's
 };
 
 struct HttpResponse {

@@ -416,7 +416,8 @@ void HttpSession::fill_call() {
   call_ = {.method = is_head_ ? "GET" : std::string{view(request.method_string())},
            .target = std::string{view(request.target())},
            .peer = peer_,
-           .is_encrypted = parts_.tls != nullptr};
+           .is_encrypted = parts_.tls != nullptr,
+           .is_from_proxy = is_of_proxy_};
   for (const auto& field : request) {
     std::string& value = call_.headers[lower_ascii(view(field.name_string()))];
     if (!value.empty()) value += ", ";
