@@ -11,20 +11,47 @@ import {setTheme, theme} from "./lib/theme.js";
 import {Icon} from "./ui/icons.js";
 
 const kSections = [
-  ["nav.work", [["", "overview", "home"], ["jobs", "jobs", "list"], ["waiting", "waiting", "hourglass"],
-    ["executing", "executing", "play"], ["history", "history", "history"], ["calendar", "calendar", "calendar"]]],
-  ["nav.manage", [["groups", "groups", "nodes"], ["scripts", "scripts", "code"], ["alarms", "alarms", "bell"]]],
-  ["nav.administer", [["access", "access", "key"], ["audit", "audit", "audit"], ["cluster", "cluster", "cluster"]]],
+  [
+    "nav.work",
+    [
+      ["", "overview", "home"],
+      ["jobs", "jobs", "list"],
+      ["waiting", "waiting", "hourglass"],
+      ["executing", "executing", "play"],
+      ["history", "history", "history"],
+      ["calendar", "calendar", "calendar"],
+    ],
+  ],
+  [
+    "nav.manage",
+    [
+      ["groups", "groups", "nodes"],
+      ["scripts", "scripts", "code"],
+      ["alarms", "alarms", "bell"],
+    ],
+  ],
+  [
+    "nav.administer",
+    [
+      ["access", "access", "key"],
+      ["audit", "audit", "audit"],
+      ["cluster", "cluster", "cluster"],
+    ],
+  ],
 ];
 
 export function Navigation({route, isOpen, onClose}) {
   const current = route.parts[0] ?? "";
   return html`<nav class=${classes("side", {open: isOpen})} id="navigation" aria-label=${t("nav.label")}
       onKeyDown=${(event) => event.key === "Escape" && onClose()}>
-    ${kSections.map(([title, pages]) => html`<div class="side-section"><h2>${t(title)}</h2><ul>
-      ${pages.map(([part, name, icon]) => html`<li><a href=${to(part ? [part] : [])}
+    ${kSections.map(
+      ([title, pages]) => html`<div class="side-section"><h2>${t(title)}</h2><ul>
+      ${pages.map(
+        ([part, name, icon]) => html`<li><a href=${to(part ? [part] : [])}
         aria-current=${current === part || (part === "history" && current === "runs") ? "page" : undefined}>
-        <${Icon} name=${icon} /><span>${t("nav." + name)}</span></a></li>`)}</ul></div>`)}</nav>`;
+        <${Icon} name=${icon} /><span>${t("nav." + name)}</span></a></li>`,
+      )}</ul></div>`,
+    )}</nav>`;
 }
 
 const kTypeIcons = {job: "list", run: "play", group: "nodes", node: "cluster"};
@@ -48,10 +75,13 @@ function Search() {
     const control = new AbortController();
     if (!settled) setFound([]);
     else {
-      get("/search", {text: settled}, control.signal).then((answer) => {
-        setFound((answer.items ?? []).slice(0, 12));
-        setChosen(0);
-      }, () => setFound([]));
+      get("/search", {text: settled}, control.signal).then(
+        (answer) => {
+          setFound((answer.items ?? []).slice(0, 12));
+          setChosen(0);
+        },
+        () => setFound([]),
+      );
     }
     return () => control.abort();
   }, [settled]);
@@ -80,16 +110,34 @@ function Search() {
     <input id="search" ref=${input} type="search" role="combobox" placeholder=${t("search.placeholder")} value=${text}
       aria-label=${t("search.label")} aria-expanded=${isListed ? "true" : "false"} aria-controls="search-found" aria-autocomplete="list"
       aria-activedescendant=${isListed && found[chosen] ? "found-" + chosen : undefined} autocomplete="off"
-      onInput=${(event) => { setText(event.target.value); setOpen(true); }} onKeyDown=${onKey}
+      onInput=${(event) => {
+        setText(event.target.value);
+        setOpen(true);
+      }} onKeyDown=${onKey}
       onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 150)} />
     <kbd aria-hidden="true">/</kbd>
     <ul id="search-found" role="listbox" aria-label=${t("search.found")} class=${classes({shown: isListed})}>
-      ${isListed && found.map((one, index) => html`<li id=${"found-" + index} role="option" aria-selected=${index === chosen ? "true" : "false"}
-        class=${classes({chosen: index === chosen})} onMouseDown=${(event) => { event.preventDefault(); leave(addressOf(one)); }}>
+      ${
+        isListed &&
+        found.map(
+          (
+            one,
+            index,
+          ) => html`<li id=${"found-" + index} role="option" aria-selected=${index === chosen ? "true" : "false"}
+        class=${classes({chosen: index === chosen})} onMouseDown=${(event) => {
+          event.preventDefault();
+          leave(addressOf(one));
+        }}>
         <${Icon} name=${kTypeIcons[one.type] ?? "list"} /><span class="found-label">${one.label || one.task_id || one.job_id}</span>
-        <span class="faint">${word("search.type_", one.type)}${one.group && one.type !== "group" ? " · " + one.group : ""}</span></li>`)}
-      ${isListed && found.length === 0 && html`<li role="option" aria-selected="false" aria-disabled="true" class="faint">
-        ${settled === text.trim() ? t("search.none") : t("text.loading")}</li>`}</ul></div>`;
+        <span class="faint">${word("search.type_", one.type)}${one.group && one.type !== "group" ? " · " + one.group : ""}</span></li>`,
+        )
+      }
+      ${
+        isListed &&
+        found.length === 0 &&
+        html`<li role="option" aria-selected="false" aria-disabled="true" class="faint">
+        ${settled === text.trim() ? t("search.none") : t("text.loading")}</li>`
+      }</ul></div>`;
 }
 
 function Live() {

@@ -25,7 +25,18 @@ class Flow(unittest.TestCase):
     def job(self, name, **more):
         """A job of this test alone."""
         task_id = f"{MARK}-{name}"
-        self.browser.api("POST", "/jobs", {"task_id": task_id, "group": "default", "manual": True, "shell": "echo hello", "replace_on_exist": True, **more})
+        self.browser.api(
+            "POST",
+            "/jobs",
+            {
+                "task_id": task_id,
+                "group": "default",
+                "manual": True,
+                "shell": "echo hello",
+                "replace_on_exist": True,
+                **more,
+            },
+        )
         return task_id
 
     def state(self, task_id):
@@ -41,7 +52,10 @@ class Jobs(Flow):
         browser.fill("Task id", MARK + "-new")
         browser.fill("Cron expression", "0 0 24 * * ?")
         browser.see("hour 24 is out of range 0-23")
-        browser.until(lambda: browser.field("Cron expression").get_attribute("aria-invalid") == "true", "the field is marked")
+        browser.until(
+            lambda: browser.field("Cron expression").get_attribute("aria-invalid") == "true",
+            "the field is marked",
+        )
         browser.fill("Cron expression", "0 30 8 * * ?")
         browser.fill("Time zone", "Asia/Shanghai")
         browser.fill("Program and arguments", "/bin/echo\nhello")
@@ -49,7 +63,10 @@ class Jobs(Flow):
         browser.click("Create job")
         browser.see(f"Job {MARK}-new was created.")
         spec = browser.api("GET", f"/jobs/default/{MARK}-new")["spec"]
-        self.assertEqual((spec["cron"], spec["tz"], spec["command"]), ("0 30 8 * * ?", "Asia/Shanghai", ["/bin/echo", "hello"]))
+        self.assertEqual(
+            (spec["cron"], spec["tz"], spec["command"]),
+            ("0 30 8 * * ?", "Asia/Shanghai", ["/bin/echo", "hello"]),
+        )
 
     def test_edits_copies_and_keeps_what_the_form_does_not_show(self):
         browser = self.browser
@@ -61,7 +78,10 @@ class Jobs(Flow):
         spec = browser.api("GET", f"/jobs/default/{task_id}")["spec"]
         self.assertEqual((spec["payload"], spec["priority"]), ("new", 50))
         browser.click("Copy")
-        browser.until(lambda: browser.field("Task id").get_attribute("value") == task_id + "-copy", "the copy has a name of its own")
+        browser.until(
+            lambda: browser.field("Task id").get_attribute("value") == task_id + "-copy",
+            "the copy has a name of its own",
+        )
         browser.click("JSON")
         self.assertIn('"payload": "new"', browser.field("Spec").get_attribute("value"))
 
@@ -86,7 +106,10 @@ class Jobs(Flow):
         self.assertEqual(self.state(task_id), "active")
         browser.click("Cancel")
         browser.click("Yes, cancel")
-        browser.until(lambda: browser.api("GET", f"/jobs?text={task_id}&state=active")["items"] == [], "the job has ended")
+        browser.until(
+            lambda: browser.api("GET", f"/jobs?text={task_id}&state=active")["items"] == [],
+            "the job has ended",
+        )
 
     def test_acts_on_many(self):
         browser = self.browser
@@ -128,9 +151,16 @@ class Jobs(Flow):
         browser = self.browser
         task_id = self.job("import", priority=50)
         browser.open("/jobs/import")
-        lines = [f'{{"task_id":"{task_id}","group":"default","manual":true,"shell":"echo hello","priority":60}}',
-                 f'{{"task_id":"{task_id}-2","group":"default","manual":true,"shell":"echo 2"}}', "not json"]
-        browser.js("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))", browser.field("Or paste lines"), "\n".join(lines))
+        lines = [
+            f'{{"task_id":"{task_id}","group":"default","manual":true,"shell":"echo hello","priority":60}}',
+            f'{{"task_id":"{task_id}-2","group":"default","manual":true,"shell":"echo 2"}}',
+            "not json",
+        ]
+        browser.js(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))",
+            browser.field("Or paste lines"),
+            "\n".join(lines),
+        )
         browser.click("Show what would change")
         browser.see("1 new, 1 changed, 0 unchanged, 1 invalid")
         browser.see("priority")
@@ -143,7 +173,12 @@ class Jobs(Flow):
         browser = self.browser
         browser.open(f"/jobs/default/{MARK}-script?tab=scripts")
         browser.click("Compare")
-        browser.until(lambda: browser.js("return document.querySelector('.diff')?.shadowRoot?.querySelectorAll('.cm-changedLine').length"), "the versions differ somewhere")
+        browser.until(
+            lambda: browser.js(
+                "return document.querySelector('.diff')?.shadowRoot?.querySelectorAll('.cm-changedLine').length"
+            ),
+            "the versions differ somewhere",
+        )
         browser.click("Hide the comparison")
         browser.until(lambda: len(browser.all("tbody tr")) >= 2, "there are versions")
         before = len(browser.all("tbody tr"))
@@ -155,13 +190,20 @@ class Jobs(Flow):
     def test_writes_a_script_in_the_editor(self):
         browser = self.browser
         browser.open(f"/jobs/default/{MARK}-script?tab=scripts&edit=yes")
-        browser.until(lambda: browser.js("return document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"), "the editor is there")
+        browser.until(
+            lambda: browser.js(
+                "return document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"
+            ),
+            "the editor is there",
+        )
         browser.js("document.querySelector('.editor').shadowRoot.querySelector('.cm-content').focus()")
         browser.press("# typed ")
         browser.fill("Remark", "typed")
         browser.click("Save")
         browser.see("Saved as a new version.")
-        self.assertIn("# typed ", browser.api("GET", f"/jobs/default/{MARK}-script")["spec"]["script"]["source"])
+        self.assertIn(
+            "# typed ", browser.api("GET", f"/jobs/default/{MARK}-script")["spec"]["script"]["source"]
+        )
         browser.open("/scripts?text=typed")
         browser.see(MARK + "-script")
 
@@ -184,7 +226,13 @@ class Runs(Flow):
         browser = self.browser
         task_id = self.job("kill", shell="sleep 60")
         job_id = browser.api("POST", f"/jobs/default/{task_id}:trigger", {})["job_id"]
-        browser.until(lambda: any(run["job_id"] == job_id for run in browser.api("GET", f"/runs/executing?task_id={task_id}")["items"]), "it runs")
+        browser.until(
+            lambda: any(
+                run["job_id"] == job_id
+                for run in browser.api("GET", f"/runs/executing?task_id={task_id}")["items"]
+            ),
+            "it runs",
+        )
         browser.open(f"/runs/{job_id}")
         browser.see("Executing")
         browser.click("Kill")
@@ -218,7 +266,9 @@ class Keyboard(Flow):
         browser.press(MARK)
         browser.until(lambda: browser.all("#search-found li .found-label"), "there are proposals")
         browser.press(Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
-        browser.until(lambda: browser.hash().startswith(f"#/jobs/default/{MARK}"), "Enter opens what was found")
+        browser.until(
+            lambda: browser.hash().startswith(f"#/jobs/default/{MARK}"), "Enter opens what was found"
+        )
         browser.open("/jobs")
         browser.press("?")
         browser.see("Move between the rows of a table")
@@ -239,7 +289,9 @@ class Keyboard(Flow):
     def test_focus_returns_after_a_dialog(self):
         browser = self.browser
         browser.open("/alarms")
-        browser.js("[...document.querySelectorAll('button')].find((one) => one.innerText.trim() === 'Send a test').focus()")
+        browser.js(
+            "[...document.querySelectorAll('button')].find((one) => one.innerText.trim() === 'Send a test').focus()"
+        )
         browser.press(Keys.ENTER)
         browser.see("A mail address or a URL.")
         browser.press(Keys.ESCAPE)
@@ -252,8 +304,14 @@ class Keyboard(Flow):
         seen = set()
         for _ in range(40):
             browser.press(Keys.TAB)
-            seen.add(browser.js("return document.activeElement.innerText?.trim() || document.activeElement.getAttribute('aria-label') || document.activeElement.id"))
-        self.assertLessEqual({"Skip to the page", "Search jobs, runs, groups and workers", "Jobs", "Cluster", "Workers"}, seen)
+            seen.add(
+                browser.js(
+                    "return document.activeElement.innerText?.trim() || document.activeElement.getAttribute('aria-label') || document.activeElement.id"
+                )
+            )
+        self.assertLessEqual(
+            {"Skip to the page", "Search jobs, runs, groups and workers", "Jobs", "Cluster", "Workers"}, seen
+        )
 
 
 class People(Flow):
@@ -299,7 +357,9 @@ class People(Flow):
         browser.see("The name or the password is wrong.")
         browser.fill("Password", pages.PASSWORD)
         browser.press(Keys.ENTER)
-        browser.until(lambda: browser.hash() == "#/jobs?state=suspended", "signed in, the page is the one asked for")
+        browser.until(
+            lambda: browser.hash() == "#/jobs?state=suspended", "signed in, the page is the one asked for"
+        )
 
     def test_language_and_appearance_stay(self):
         browser = self.browser
@@ -313,9 +373,15 @@ class People(Flow):
         self.assertEqual(browser.js("return document.documentElement.lang"), "zh-CN")
         browser.choose("跟随系统")
         browser.set_system_dark(True)
-        browser.until(lambda: browser.js("return document.documentElement.dataset.theme") == "dark", "dark as the system")
+        browser.until(
+            lambda: browser.js("return document.documentElement.dataset.theme") == "dark",
+            "dark as the system",
+        )
         browser.set_system_dark(False)
-        browser.until(lambda: browser.js("return document.documentElement.dataset.theme") == "light", "light as the system")
+        browser.until(
+            lambda: browser.js("return document.documentElement.dataset.theme") == "light",
+            "light as the system",
+        )
 
 
 class Live(Flow):

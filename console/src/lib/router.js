@@ -3,13 +3,16 @@ import {createStore, useStore} from "./store.js";
 
 function parse(hash) {
   const [path, search = ""] = hash.replace(/^#/, "").split("?", 2);
-  const parts = path.split("/").filter(Boolean).map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
+  const parts = path
+    .split("/")
+    .filter(Boolean)
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
   return {path: "/" + parts.join("/"), parts, query: Object.fromEntries(new URLSearchParams(search))};
 }
 

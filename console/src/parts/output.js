@@ -23,7 +23,8 @@ function linesOf(items) {
     parts.forEach((part, index) => {
       const isLast = index === parts.length - 1;
       if (open[stream] !== undefined) open[stream].text += part;
-      else if (part !== "" || !isLast) lines.push(open[stream] = {text: part, at: item.at, stream, attempt: item.attempt});
+      else if (part !== "" || !isLast)
+        lines.push((open[stream] = {text: part, at: item.at, stream, attempt: item.attempt}));
       if (!isLast) open[stream] = undefined;
     });
   }
@@ -73,10 +74,13 @@ function useOutput(run, attempt, isLive) {
       };
     };
     setState({items: [], isLoading: true, error: null});
-    readAll().then(() => {
-      setState((before) => ({...before, isLoading: false}));
-      if (isLive) follow();
-    }, (error) => error.name === "AbortError" || setState((before) => ({...before, isLoading: false, error})));
+    readAll().then(
+      () => {
+        setState((before) => ({...before, isLoading: false}));
+        if (isLive) follow();
+      },
+      (error) => error.name === "AbortError" || setState((before) => ({...before, isLoading: false, error})),
+    );
     return () => {
       control.abort();
       clearTimeout(timer);
@@ -102,14 +106,20 @@ export function Output({run, attempt, isLive}) {
   const box = useRef(null);
   const lines = useMemo(() => linesOf(output.items), [output.items]);
   const needle = search.toLowerCase();
-  const found = useMemo(() => (needle ? lines.flatMap((line, index) =>
-    (withoutAnsi(line.text).toLowerCase().includes(needle) ? [index] : [])) : []), [lines, needle]);
+  const found = useMemo(
+    () =>
+      needle
+        ? lines.flatMap((line, index) => (withoutAnsi(line.text).toLowerCase().includes(needle) ? [index] : []))
+        : [],
+    [lines, needle],
+  );
   const foundSet = useMemo(() => new Set(found), [found]);
   useEffect(() => {
     if (isLive && isFollowing && !needle && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [lines.length, isLive, isFollowing, needle]);
   useEffect(() => {
-    if (found.length) document.getElementById("line-" + (found[current % found.length] + 1))?.scrollIntoView({block: "center"});
+    if (found.length)
+      document.getElementById("line-" + (found[current % found.length] + 1))?.scrollIntoView({block: "center"});
   }, [current, found.length, needle]);
   const step = (by) => found.length && setCurrent((current + by + found.length) % found.length);
   const blocks = [];
@@ -118,24 +128,39 @@ export function Output({run, attempt, isLive}) {
   return html`<div class="output">
     <div class="output-bar"><div class="search-in"><label class="hidden" for="output-search">${t("output.search")}</label>
       <input id="output-search" type="search" placeholder=${t("output.search")} value=${search}
-        onInput=${(event) => { setSearch(event.target.value); setCurrent(0); }}
+        onInput=${(event) => {
+          setSearch(event.target.value);
+          setCurrent(0);
+        }}
         onKeyDown=${(event) => event.key === "Enter" && (event.preventDefault(), step(event.shiftKey ? -1 : 1))} />
-      ${needle && html`<span class="faint number" role="status">${found.length ? `${(current % found.length) + 1}/${found.length}` : t("output.not_found")}</span>
+      ${
+        needle &&
+        html`<span class="faint number" role="status">${found.length ? `${(current % found.length) + 1}/${found.length}` : t("output.not_found")}</span>
         <${Button} kind="quiet small" icon="left" hideLabel label=${t("output.previous")} onClick=${() => step(-1)} />
-        <${Button} kind="quiet small" icon="right" hideLabel label=${t("output.next")} onClick=${() => step(1)} />`}</div>
+        <${Button} kind="quiet small" icon="right" hideLabel label=${t("output.next")} onClick=${() => step(1)} />`
+      }</div>
       <${CheckField} label=${t("output.times")} value=${hasTimes} onInput=${setHasTimes} />
-      ${isLive && html`<${CheckField} label=${t("output.follow")} value=${isFollowing} onInput=${setFollowing} />
-        <span class="status tone-run"><${Icon} name="play" />${t("output.live")}</span>`}
+      ${
+        isLive &&
+        html`<${CheckField} label=${t("output.follow")} value=${isFollowing} onInput=${setFollowing} />
+        <span class="status tone-run"><${Icon} name="play" />${t("output.live")}</span>`
+      }
       <a class="button small" href=${address(runPath(run.job_id) + "/output", {attempt, format: "text"})} download=${`${run.task_id ?? "run"}-${run.job_id}.txt`}>
         <${Icon} name="download" />${t("act.download")}</a></div>
     ${output.error && html`<${Problem} error=${output.error} retry=${output.reload} />`}
     ${output.isLoading && html`<${Loading} label=${t("output.loading", {n: lines.length})} />`}
-    ${lines.length === 0 && !output.isLoading && !output.error ? html`<${Empty} text=${t(isLive ? "output.none_yet" : "output.none")} />`
-      : html`<div class="lines" ref=${box} tabindex="0" role="log" aria-label=${t("output.title")} aria-live="off"
+    ${
+      lines.length === 0 && !output.isLoading && !output.error
+        ? html`<${Empty} text=${t(isLive ? "output.none_yet" : "output.none")} />`
+        : html`<div class="lines" ref=${box} tabindex="0" role="log" aria-label=${t("output.title")} aria-live="off"
           onScroll=${(event) => isLive && setFollowing(event.target.scrollHeight - event.target.scrollTop - event.target.clientHeight < 40)}>
-        ${blocks.map((block, index) => html`<div class="line-block" key=${index}>${block.map((line, at) => {
-          const number = index * kBlockLines + at + 1;
-          return html`<${Line} key=${number} line=${line} number=${number} hasTimes=${hasTimes} isFound=${foundSet.has(number - 1)}
+        ${blocks.map(
+          (block, index) =>
+            html`<div class="line-block" key=${index}>${block.map((line, at) => {
+              const number = index * kBlockLines + at + 1;
+              return html`<${Line} key=${number} line=${line} number=${number} hasTimes=${hasTimes} isFound=${foundSet.has(number - 1)}
             isCurrent=${found.length > 0 && found[current % found.length] === number - 1} />`;
-        })}</div>`)}</div>`}</div>`;
+            })}</div>`,
+        )}</div>`
+    }</div>`;
 }
