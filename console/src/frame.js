@@ -3,12 +3,12 @@ import {html, classes, useEffect, useRef, useState} from "./lib/html.js";
 import {get} from "./lib/api.js";
 import {languages, language, setLanguage, t, word} from "./lib/i18n.js";
 import {liveState} from "./lib/live.js";
-import {jobAddress, runAddress, to} from "./lib/router.js";
+import {foundAddress, to} from "./lib/router.js";
 import {useSettled} from "./lib/fetching.js";
 import {signOut, useSession} from "./lib/session.js";
 import {useStore} from "./lib/store.js";
 import {setTheme, theme} from "./lib/theme.js";
-import {Icon} from "./ui/icons.js";
+import {Brand, Icon} from "./ui/icons.js";
 
 const kSections = [
   [
@@ -56,13 +56,6 @@ export function Navigation({route, isOpen, onClose}) {
 
 const kTypeIcons = {job: "list", run: "play", group: "nodes", node: "cluster"};
 
-function addressOf(found) {
-  if (found.type === "run") return runAddress(found.job_id);
-  if (found.type === "group") return to(["groups", found.group]);
-  if (found.type === "node") return to(["groups"], {tab: "nodes", group: found.group});
-  return jobAddress(found.group, found.task_id);
-}
-
 /// The one search box: jobs, runs, groups and workers, with arrows and Enter.
 function Search() {
   const [text, setText] = useState("");
@@ -98,7 +91,7 @@ function Search() {
       setChosen((chosen + step + found.length) % Math.max(1, found.length));
     } else if (event.key === "Enter" && text.trim()) {
       event.preventDefault();
-      leave(found[chosen] && settled === text.trim() ? addressOf(found[chosen]) : to(["search"], {text: text.trim()}));
+      leave(found[chosen] && settled === text.trim() ? foundAddress(found[chosen]) : to(["search"], {text: text.trim()}));
     } else if (event.key === "Escape") {
       setText("");
       input.current.blur();
@@ -126,7 +119,7 @@ function Search() {
           ) => html`<li id=${"found-" + index} role="option" aria-selected=${index === chosen ? "true" : "false"}
         class=${classes({chosen: index === chosen})} onMouseDown=${(event) => {
           event.preventDefault();
-          leave(addressOf(one));
+          leave(foundAddress(one));
         }}>
         <${Icon} name=${kTypeIcons[one.type] ?? "list"} /><span class="found-label">${one.label || one.task_id || one.job_id}</span>
         <span class="faint">${word("search.type_", one.type)}${one.group && one.type !== "group" ? " · " + one.group : ""}</span></li>`,
@@ -166,9 +159,7 @@ export function TopBar({onMenu, isMenuOpen, onHelp}) {
   return html`<header class="top">
     <button type="button" class="button quiet menu" aria-label=${t("nav.menu")} aria-expanded=${isMenuOpen ? "true" : "false"}
       aria-controls="navigation" onClick=${onMenu}><${Icon} name="menu" /></button>
-    <a class="brand" href=${to([])} title=${t("nav.home")}><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-      <rect width="32" height="32" rx="7" class="brand-ground" /><path d="M16 6a6.500 6.500 0 0 0-6.500 6.500V19L7.500 22h17l-2-3v-6.500A6.500 6.500 0 0 0 16 6z" fill="#fff" />
-      <circle cx="16" cy="24.500" r="2.200" fill="#fff" /></svg><span>Carillon</span></a>
+    <a class="brand" href=${to([])} title=${t("nav.home")}><${Brand} /><span>Carillon</span></a>
     ${server?.name && html`<span class="server faint wide-only">${server.name}</span>`}
     <${Search} />
     ${isReadOnly && html`<span class="badge tone-warn">${t("session.read_only")}</span>`}

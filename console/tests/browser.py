@@ -16,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 AXE = (pathlib.Path(__file__).resolve().parent / "vendor/axe.min.js").read_text(encoding="utf-8")
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 WATCH = """
 window.seenViolations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -24,7 +24,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 AXE_RUN = """
 const done = arguments[0];
-axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((found) => done(found.violations.map((one) =>
+axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((found) => done(found.violations.map((one) =>
   one.id + " (" + one.impact + "): " + one.help + "\\n" + one.nodes.slice(0, 4).map((node) => "    " + node.target.join(" ") + "  " +
   (node.any[0] || node.all[0] || node.none[0] || {message: ""}).message + "\\n      " + node.html.slice(0, 200)).join("\\n"))));
 """

@@ -53,3 +53,11 @@ export function setQuery(changes, options = {}) {
 
 export const jobAddress = (group, taskId, query) => to(["jobs", group, taskId], query);
 export const runAddress = (jobId, query) => to(["runs", jobId], query);
+
+/// Of what a search found.
+export function foundAddress(found) {
+  if (found.type === "run") return runAddress(found.job_id);
+  if (found.type === "group") return to(["groups", found.group]);
+  if (found.type === "node") return to(["groups"], {tab: "nodes", group: found.group});
+  return jobAddress(found.group, found.task_id);
+}

@@ -48,7 +48,7 @@ function Hour({hour, most, chosen, change}) {
   const clock = label.slice(-8, -3);
   const name = t("calendar.hour", {at: clock, n: numberText(hour.total), peak: numberText(hour.peak)});
   return html`${clock === "00:00" && html`<div class="day number">${label.slice(0, 10)}</div>`}
-    <div class="hour"><button type="button" class="hour-label number" title=${name} aria-label=${name} onClick=${() => change(hour.start)}>${clock}</button>
+    <div class="hour"><button type="button" class="hour-label number" title=${name} aria-label=${name} onClick=${() => change(hour.cells.find((cell) => cell.fires === hour.peak).at)}>${clock}</button>
     <svg viewBox=${`0 0 ${60 * kCell} 18`} preserveAspectRatio="none" role="img" aria-label=${name}>
       ${hour.cells.map(
         (cell, index) => html`<rect key=${index} x=${index * kCell + 0.5} y="0.5" width=${kCell - 1} height="17" rx="1"

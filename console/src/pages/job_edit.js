@@ -85,6 +85,13 @@ function Editor({job, isCopy, isNew}) {
   const why = refusal("editor", group);
   const isDirty = JSON.stringify(spec) !== JSON.stringify(toSpec(first.current));
 
+  useEffect(() => {
+    if (!isDirty || isBusy) return undefined;
+    const warn = (event) => event.preventDefault();
+    window.addEventListener("beforeunload", warn);
+    return () => window.removeEventListener("beforeunload", warn);
+  }, [isDirty, isBusy]);
+
   const store = async (isReplacing) => {
     setTouched(true);
     setBusy(true);

@@ -7,6 +7,7 @@ import {loadSession, takeSession, useSession} from "../lib/session.js";
 import {Preferences} from "../frame.js";
 import {Loading, Problem, problemText} from "../ui/basics.js";
 import {TextField} from "../ui/form.js";
+import {Brand} from "../ui/icons.js";
 
 function Password({next}) {
   const [name, setName] = useState("");
@@ -56,8 +57,7 @@ export default function Login({route}) {
   const {one_time: secret, next = "/", failed} = route.query;
   const methods = known.methods ?? {};
   return html`<div class="login"><div class="login-card">
-    <h1><svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true"><rect width="32" height="32" rx="7" class="brand-ground" />
-      <path d="M16 6a6.500 6.500 0 0 0-6.500 6.500V19L7.500 22h17l-2-3v-6.500A6.500 6.500 0 0 0 16 6z" fill="#fff" /><circle cx="16" cy="24.500" r="2.200" fill="#fff" /></svg> Carillon</h1>
+    <h1><${Brand} size="28" /> Carillon</h1>
     ${known.server?.name && html`<p class="faint">${known.server.name}</p>`}
     ${
       secret

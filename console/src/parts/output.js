@@ -12,6 +12,7 @@ const kPageSize = 1000;
 const kBlockLines = 200;
 const kMostLines = 200000;
 const kPollMs = 5000;
+const kShowMs = 150;
 
 /// Pieces of output, cut into lines per stream.
 function linesOf(items) {
@@ -28,6 +29,16 @@ function linesOf(items) {
       if (!isLast) open[stream] = undefined;
     });
   }
+  return withStyles(lines);
+}
+
+/// A colour lasts until the next one, also over lines: each line gets what it begins with.
+function withStyles(lines) {
+  const styles = {};
+  for (const line of lines) {
+    line.style = styles[line.stream];
+    if (line.text.includes("\x1b")) styles[line.stream] = parseAnsi(line.text, line.style).style;
+  }
   return lines;
 }
 
@@ -39,14 +50,24 @@ function useOutput(run, attempt, isLive) {
     const control = new AbortController();
     let stream = null;
     let timer = 0;
-    let known = new Set();
+    let flush = 0;
+    let pending = [];
+    const known = new Set();
     const path = runPath(run.job_id) + "/output";
     const add = (items) => {
       const fresh = items.filter((item) => {
         const key = `${item.attempt}:${item.seq}`;
         return item.seq === undefined || (!known.has(key) && known.add(key));
       });
-      if (fresh.length) setState((before) => ({...before, items: [...before.items, ...fresh].slice(-kMostLines)}));
+      pending.push(...fresh);
+      // What comes in small pieces is shown a few times a second.
+      if (pending.length && !flush) flush = setTimeout(show, kShowMs);
+    };
+    const show = () => {
+      const items = pending;
+      flush = 0;
+      pending = [];
+      setState((before) => ({...before, items: [...before.items, ...items].slice(-kMostLines)}));
     };
     const readAll = async () => {
       let token = "";
@@ -76,6 +97,8 @@ function useOutput(run, attempt, isLive) {
     setState({items: [], isLoading: true, error: null});
     readAll().then(
       () => {
+        clearTimeout(flush);
+        show();
         setState((before) => ({...before, isLoading: false}));
         if (isLive) follow();
       },
@@ -84,6 +107,7 @@ function useOutput(run, attempt, isLive) {
     return () => {
       control.abort();
       clearTimeout(timer);
+      clearTimeout(flush);
       stream?.close();
     };
   }, [run.job_id, attempt, isLive, again]);
@@ -91,10 +115,26 @@ function useOutput(run, attempt, isLive) {
 }
 
 function Line({line, number, isFound, isCurrent, hasTimes}) {
-  const {pieces} = useMemo(() => parseAnsi(line.text), [line.text]);
+  const {pieces} = useMemo(() => parseAnsi(line.text, line.style), [line.text, line.style]);
   return html`<div class=${classes("line", {err: line.stream === "stderr", found: isFound, current: isCurrent})} id=${"line-" + number}>
     <span class="line-number" aria-hidden="true">${number}</span>${hasTimes && html`<span class="line-time">${localTime(line.at, {millis: true})}</span>`}
     <span class="line-text">${pieces.map((piece) => (piece.className ? html`<span class=${piece.className}>${piece.text}</span>` : piece.text))}${"\n"}</span></div>`;
+}
+
+/// Lines that stay together: not drawn again while nothing of theirs changes.
+function Block({lines, first, foundSet, current, needle, hasTimes}) {
+  const isHere = current >= first && current < first + lines.length;
+  return useMemo(
+    () =>
+      html`<div class="line-block">
+        ${lines.map(
+          (line, at) =>
+            html`<${Line} key=${at} line=${line} number=${first + at + 1} hasTimes=${hasTimes} isFound=${foundSet.has(first + at)}
+              isCurrent=${first + at === current} />`,
+        )}
+      </div>`,
+    [lines.length, lines.at(-1).text, needle && foundSet, isHere && current, hasTimes],
+  );
 }
 
 export function Output({run, attempt, isLive}) {
@@ -156,11 +196,8 @@ export function Output({run, attempt, isLive}) {
           onScroll=${(event) => isLive && setFollowing(event.target.scrollHeight - event.target.scrollTop - event.target.clientHeight < 40)}>
         ${blocks.map(
           (block, index) =>
-            html`<div class="line-block" key=${index}>${block.map((line, at) => {
-              const number = index * kBlockLines + at + 1;
-              return html`<${Line} key=${number} line=${line} number=${number} hasTimes=${hasTimes} isFound=${foundSet.has(number - 1)}
-            isCurrent=${found.length > 0 && found[current % found.length] === number - 1} />`;
-            })}</div>`,
+            html`<${Block} key=${index} lines=${block} first=${index * kBlockLines} foundSet=${foundSet} needle=${needle}
+              current=${found.length ? found[current % found.length] : -1} hasTimes=${hasTimes} />`,
         )}</div>`
     }</div>`;
 }

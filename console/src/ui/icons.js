@@ -51,3 +51,8 @@ export function Icon({name}) {
     stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">
     <path d=${kPaths[name] ?? kPaths.minus} /></svg>`;
 }
+
+export function Brand({size = 22}) {
+  return html`<svg viewBox="0 0 32 32" width=${size} height=${size} aria-hidden="true"><rect width="32" height="32" rx="7" class="brand-ground" />
+    <path d="M16 6a6.5 6.5 0 0 0-6.5 6.5V19l-2 3h17l-2-3v-6.5A6.5 6.5 0 0 0 16 6z" fill="#fff" /><circle cx="16" cy="24.5" r="2.2" fill="#fff" /></svg>`;
+}
