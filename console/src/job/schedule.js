@@ -20,7 +20,8 @@ export function usePreview(spec) {
     setState((before) => ({...before, isLoading: true}));
     post("/schedules:preview", {...settled, count: 10, language: language.get()}, {signal: control.signal}).then(
       (answer) => setState({...answer}),
-      (error) => error.name === "AbortError" || setState({error: error.message}));
+      (error) => error.name === "AbortError" || setState({error: error.message}),
+    );
     return () => control.abort();
   }, [key]);
   return asked ? state : {};
@@ -31,10 +32,12 @@ const dstWord = (fire) => (fire.dst ? word("dst.", fire.dst) : "");
 export function Fires({fires}) {
   if (!fires?.length) return html`<p class="faint">${t("schedule.no_fires")}</p>`;
   const list = fires.map((fire) => (typeof fire === "string" ? {at: fire} : fire));
-  return html`<ol class="fires" aria-label=${t("schedule.next")}>${list.map((fire) => html`<li class=${fire.dst ? "dst" : ""}>
+  return html`<ol class="fires" aria-label=${t("schedule.next")}>${list.map(
+    (fire) => html`<li class=${fire.dst ? "dst" : ""}>
     <span class="number">${fire.local ?? ""}</span><span class="faint number">${utcTime(fire.at, {isLong: false})}</span>
     <span class="faint">${relativeTime(fire.at)}</span>
-    ${fire.dst ? html`<span class="badge tone-warn" title=${word("dst.help_", fire.dst)}>${dstWord(fire)}</span>` : html`<span></span>`}</li>`)}</ol>`;
+    ${fire.dst ? html`<span class="badge tone-warn" title=${word("dst.help_", fire.dst)}>${dstWord(fire)}</span>` : html`<span></span>`}</li>`,
+  )}</ol>`;
 }
 
 /// For the form: live, with the error where the schedule is wrong.

@@ -56,7 +56,11 @@ export async function request(method, path, {query, body, headers = {}, signal, 
   let response;
   try {
     response = await fetch(address(path, query), {
-      method, signal, headers: sent, credentials: "same-origin", cache: "no-store",
+      method,
+      signal,
+      headers: sent,
+      credentials: "same-origin",
+      cache: "no-store",
       body: body === undefined || type ? body : JSON.stringify(body),
     });
   } catch (error) {
@@ -73,8 +77,11 @@ export async function request(method, path, {query, body, headers = {}, signal, 
 async function answer(response) {
   const text = await response.text();
   if (!text) return {};
-  const value = (response.headers.get("Content-Type") ?? "").includes("json") &&
-    !(response.headers.get("Content-Type") ?? "").includes("jsonl") ? JSON.parse(text) : {text};
+  const value =
+    (response.headers.get("Content-Type") ?? "").includes("json") &&
+    !(response.headers.get("Content-Type") ?? "").includes("jsonl")
+      ? JSON.parse(text)
+      : {text};
   const etag = response.headers.get("ETag");
   if (etag && value && typeof value === "object") value.etag = etag;
   return value;

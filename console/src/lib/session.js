@@ -26,7 +26,8 @@ export const useSession = () => useStore(session);
 function coversGroup(patterns, group) {
   if (!group || !patterns || patterns.length === 0) return true;
   return patterns.some((pattern) =>
-    new RegExp("^" + pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*") + "$").test(group));
+    new RegExp("^" + pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*") + "$").test(group),
+  );
 }
 
 /// Why the person may not do what needs `role` in `group`; "" if allowed.

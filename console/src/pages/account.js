@@ -45,11 +45,18 @@ export default function Account() {
     put("/session/language", {language: name}).catch(() => {});
   };
   const everywhere = async () => {
-    if (await confirm({title: t("account.everywhere"), text: t("account.everywhere_text"), action: t("session.sign_out")})) await signOut(true);
+    if (
+      await confirm({title: t("account.everywhere"), text: t("account.everywhere_text"), action: t("session.sign_out")})
+    )
+      await signOut(true);
   };
   return html`<${Page} title=${t("nav.account")}><div class="columns">
-    <div><${Panel} title=${t("account.you")}><${Facts} items=${[[t("field.name"), principal.name], [t("field.role"), principal.role && t("role." + principal.role)],
-        [t("access.groups"), (principal.groups ?? []).join(", ")], [t("field.kind"), principal.kind]]} />
+    <div><${Panel} title=${t("account.you")}><${Facts} items=${[
+      [t("field.name"), principal.name],
+      [t("field.role"), principal.role && t("role." + principal.role)],
+      [t("access.groups"), (principal.groups ?? []).join(", ")],
+      [t("field.kind"), principal.kind],
+    ]} />
         <p class="faint">${principal.role && t("role.help_" + principal.role)}</p></${Panel}>
       <${Panel} title=${t("account.look")}><div class="stack"><${ChoiceField} label=${t("field.language")} value=${spoken} onInput=${speak} options=${Object.entries(languages)} />
         <${ChoiceField} label=${t("theme.title")} value=${chosen} onInput=${setTheme} options=${["auto", "light", "dark"].map((name) => [name, t("theme." + name)])} /></div></${Panel}></div>

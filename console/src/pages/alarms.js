@@ -72,13 +72,31 @@ function Now({onSilence, version}) {
       <${Table} label=${t("alarms.now")} rows=${items} keyOf=${(one) => one.id} empty=${html`<${Empty} text=${t("alarms.none")}>
         <pre>jobtracker --alarm ops@example.com --alarm-when late=10m</pre></${Empty}>`} columns=${[
         {name: "state", label: t("field.state"), cell: (one) => html`<${Status} state=${one.state} />`},
-        {name: "group", label: t("field.group"), kind: "name", cell: (one) => (one.group ? html`<a href=${to(["groups", one.group])}>${one.group}</a>` : "–")},
+        {
+          name: "group",
+          label: t("field.group"),
+          kind: "name",
+          cell: (one) => (one.group ? html`<a href=${to(["groups", one.group])}>${one.group}</a>` : "–"),
+        },
         {name: "rule", label: t("field.rule"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
         {name: "message", label: t("field.message"), kind: "grow", cell: (one) => one.message || "–"},
-        {name: "since", label: t("field.since"), cell: (one) => html`<${Time} at=${one.since} />${one.until && html`<span class="sub">${t("alarms.until")} <${Time} at=${one.until} /></span>`}`},
-        {name: "act", label: "", kind: "tight", cell: (one) => one.group && (one.state === "silenced"
-          ? html`<${Act} group=${one.group} kind="small" label=${t("alarms.unsilence")} onClick=${() => unsilence(one.group)} />`
-          : html`<${Act} group=${one.group} kind="small" label=${t("alarms.silence")} onClick=${() => onSilence(one.group)} />`)}]} />`;
+        {
+          name: "since",
+          label: t("field.since"),
+          cell: (one) =>
+            html`<${Time} at=${one.since} />${one.until && html`<span class="sub">${t("alarms.until")} <${Time} at=${one.until} /></span>`}`,
+        },
+        {
+          name: "act",
+          label: "",
+          kind: "tight",
+          cell: (one) =>
+            one.group &&
+            (one.state === "silenced"
+              ? html`<${Act} group=${one.group} kind="small" label=${t("alarms.unsilence")} onClick=${() => unsilence(one.group)} />`
+              : html`<${Act} group=${one.group} kind="small" label=${t("alarms.silence")} onClick=${() => onSilence(one.group)} />`),
+        },
+      ]} />`;
   }}</${Fetched}>`;
 }
 
@@ -87,10 +105,26 @@ function Rules() {
   return html`<p class="lead">${t("alarms.rules_text")}</p><${Fetched} from=${found}>${(data) => html`
     <${Table} label=${t("alarms.rules")} rows=${data.items ?? []} keyOf=${(rule) => `${rule.group}/${rule.rule}/${rule.value}`}
       empty=${html`<${Empty} text=${t("alarms.no_rules")}><pre>jobtracker --alarm ops@example.com --alarm-when unserved=1m --alarm-when failures=20%</pre></${Empty}>`} columns=${[
-        {name: "rule", label: t("field.rule"), kind: "name", cell: (rule) => html`<span class="mono">${rule.rule}${rule.value !== undefined && rule.value !== "" ? "=" + rule.value : ""}</span>`},
-        {name: "group", label: t("field.group"), cell: (rule) => (!rule.group || rule.group === "*" ? t("alarms.every_group") : rule.group)},
-        {name: "meaning", label: t("alarms.meaning"), kind: "grow", cell: (rule) => rule.description || word("alarms.rule_", String(rule.rule).split("=")[0])},
-        {name: "recipients", label: t("alarms.recipients"), cell: (rule) => (rule.recipients ?? []).join(", ") || "–"}]} />
+        {
+          name: "rule",
+          label: t("field.rule"),
+          kind: "name",
+          cell: (rule) =>
+            html`<span class="mono">${rule.rule}${rule.value !== undefined && rule.value !== "" ? "=" + rule.value : ""}</span>`,
+        },
+        {
+          name: "group",
+          label: t("field.group"),
+          cell: (rule) => (!rule.group || rule.group === "*" ? t("alarms.every_group") : rule.group),
+        },
+        {
+          name: "meaning",
+          label: t("alarms.meaning"),
+          kind: "grow",
+          cell: (rule) => rule.description || word("alarms.rule_", String(rule.rule).split("=")[0]),
+        },
+        {name: "recipients", label: t("alarms.recipients"), cell: (rule) => (rule.recipients ?? []).join(", ") || "–"},
+      ]} />
     ${(data.recipients ?? []).length > 0 && html`<p>${t("alarms.default_recipients")} ${data.recipients.join(", ")}</p>`}`}</${Fetched}>`;
 }
 
@@ -101,9 +135,14 @@ function Sent({query}) {
       {name: "at", label: t("field.time"), cell: (one) => html`<${Time} at=${one.at ?? one.since} />`},
       {name: "group", label: t("field.group"), kind: "name", cell: (one) => one.group || "–"},
       {name: "rule", label: t("field.rule"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
-      {name: "state", label: t("field.state"), cell: (one) => html`<${Status} state=${one.is_over ? "ok" : one.state ?? "firing"} />`},
+      {
+        name: "state",
+        label: t("field.state"),
+        cell: (one) => html`<${Status} state=${one.is_over ? "ok" : (one.state ?? "firing")} />`,
+      },
       {name: "message", label: t("field.message"), kind: "grow", cell: (one) => one.message || "–"},
-      {name: "to", label: t("alarms.recipients"), cell: (one) => (one.recipients ?? []).join(", ") || "–"}]} />`;
+      {name: "to", label: t("alarms.recipients"), cell: (one) => (one.recipients ?? []).join(", ") || "–"},
+    ]} />`;
 }
 
 export default function Alarms({route}) {
@@ -113,8 +152,11 @@ export default function Alarms({route}) {
   const [version, setVersion] = useState(0);
   return html`<${Page} title=${t("nav.alarms")} actions=${html`<${Act} label=${t("alarms.silence")} icon="pause" onClick=${() => setSilencing("")} />
       <${Act} icon="bell" label=${t("alarms.test")} onClick=${() => setTesting(true)} />`}>
-    <${Tabs} label=${t("nav.alarms")} current=${tab} items=${["now", "rules", "history"].map((name) => [name, t("alarms." + name),
-      to(["alarms"], name === "now" ? {} : {tab: name})])} />
+    <${Tabs} label=${t("nav.alarms")} current=${tab} items=${["now", "rules", "history"].map((name) => [
+      name,
+      t("alarms." + name),
+      to(["alarms"], name === "now" ? {} : {tab: name}),
+    ])} />
     ${tab === "now" && html`<${Now} onSilence=${setSilencing} version=${version || undefined} />`}
     ${tab === "rules" && html`<${Rules} />`}${tab === "history" && html`<${Sent} query=${route.query} />`}
     ${silencing !== null && html`<${SilenceDialog} group=${silencing} onClose=${() => setSilencing(null)} onDone=${() => setVersion(version + 1)} />`}

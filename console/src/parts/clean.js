@@ -14,7 +14,11 @@ export function CleanDialog({group, taskId, onClose, onDone}) {
   const submit = async () => {
     try {
       const what = {older_than: {older_than: age}, keep: {keep: Number(keep)}, all: {all: true}}[how];
-      const answer = await post("/runs:clean", {...(group ? {group} : {}), ...(taskId ? {task_id: taskId} : {}), ...what});
+      const answer = await post("/runs:clean", {
+        ...(group ? {group} : {}),
+        ...(taskId ? {task_id: taskId} : {}),
+        ...what,
+      });
       toast("good", answer.message || t("clean.done"));
       onDone?.();
       onClose();
