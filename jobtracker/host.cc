@@ -1,6 +1,7 @@
 #include "jobtracker/host.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "shared/net/http/curl_courier.h"
 #include "shared/net/http_url.h"
 #include "shared/net/own_machine.h"
+#include "shared/net/zmq/curve_keys.h"
 #include "shared/net/zmq/zmq_transport.h"
 #include "shared/runtime/sd_notify.h"
 
@@ -80,7 +82,7 @@ std::string address_of(const Settings& settings, const net::ServerTransport& tra
 // ---- the doors ----
 
 int Host::open_doors() {
-  auto signals = Signals::open(loop_, [this](int, int) { on_signal(); });
+  auto signals = Signals::open(loop_, [this](int signal, int) { on_signal(signal); });
   if (!signals.ok()) return exit_with(kExitBug, signals.error().message);
   signals_ = std::move(signals).value();
   if (const Status made = make_data_folder(settings_); !made.ok())
@@ -91,26 +93,67 @@ int Host::open_doors() {
 }
 
 Status Host::listen() {
-  transport_ =
+  auto outside =
       CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access,
                                    [this](const std::string& key) { return stored_key(key); }));
+  transport_ = std::make_unique<net::ServerWithChannel>(loop_, std::move(outside));
   auto courier =
       net::CurlCourier::start({.smtp = settings_.smtp, .from = settings_.smtp_from}, loop_, clock_);
   if (!courier.ok()) return courier.error().with_context("--smtp");
   courier_ = std::move(courier).value();
   CARILLON_TRY(listen_to_executors());
   if (settings_.http.empty()) return {};
+  CARILLON_TRY(start_api());
   auto pages = OperationsPages::open(
-      settings_.http, loop_,
-      [this] {
-        auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
-        numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
-        return numbers;
-      },
-      settings_.xxl_listen.empty() ? xxl_.get() : nullptr);
+      settings_.http, settings_.http_access, loop_,
+      {.metrics = [this] { return metrics(); },
+       .levels =
+           [this](const std::string& group, OperationsPages::OnLevels done) {
+             if (tracker() != nullptr) return tracker()->ask_levels(group, std::move(done));
+             done(Error{ErrorCode::kUnavailable, "the job tracker is starting, try again"});
+           },
+       .on_answered = [this](Duration time) { http_times_.record(time); },
+       .names = settings_.http_names},
+      settings_.xxl_listen.empty() ? xxl_.get() : nullptr, api_pages());
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
   return {};
+}
+
+// The API asks this job tracker within the process, and others with this one's own credentials.
+Status Host::start_api() {
+  const std::string own = address_of(settings_, *transport_);
+  net::Access access = settings_.access;
+  access.as_server = !access.keys.empty();
+  api::ApiServer::Config config{
+      .facts = {.name = settings_.name,
+                .version = CARILLON_VERSION,
+                .address = own,
+                .zone = settings_.tracker.submit.zone,
+                .make_key_pair = []() -> Result<api::ApiFacts::KeyPair> {
+                  net::KeyPair pair = CARILLON_TRY(net::make_key_pair());
+                  return api::ApiFacts::KeyPair{.public_key = std::move(pair.own),
+                                                .secret_key = std::move(pair.secret)};
+                }},
+      .own_address = own,
+      .make_transport = [this, own, access, channel = transport_->channel()](
+                            EventLoop& loop, const std::string& address)
+          -> Result<std::unique_ptr<net::ClientTransport>> {
+        if (address == own) return net::connect_internal(loop, channel);
+        return net::connect_zmq(loop, clock_, environment_, address, access);
+      }};
+  for (const EffectiveOption& option : settings_.options)
+    config.facts.settings.push_back({option.name, option.value, option.source});
+  api_ = CARILLON_TRY(api::ApiServer::start(std::move(config), access_));
+  return {};
+}
+
+FurtherPages Host::api_pages() {
+  return {.is_target = api::is_api_target,
+          .check_head = [this](const net::HttpCall& head) { return api_->check_head(head); },
+          .call = [this](net::HttpCall call, const net::HttpResponder& responder) {
+            api_->call(std::move(call), responder);
+          }};
 }
 
 // The keys of the store are known once a session has read it.
@@ -119,6 +162,21 @@ Result<std::optional<std::string>> Host::stored_key(const std::string& public_ke
     return Error{ErrorCode::kUnavailable, "the job tracker has not read its store yet"};
   const auto principal = access_.with_key(public_key);
   return principal ? std::optional{principal->name} : std::nullopt;
+}
+
+// Copies the numbers of the loop; the metrics are made of them on the thread of the HTTP server.
+std::function<std::vector<Metric>()> Host::metrics() {
+  TrackerMetrics numbers = tracker() == nullptr ? TrackerMetrics{} : tracker()->metrics();
+  numbers.stats.emplace_back("standing_by", stands_by_ ? 1 : 0);
+  return [this, numbers = std::move(numbers)] {
+    std::vector<Metric> all = metrics_of(numbers);
+    all.push_back({.name = "carillon_http_request_seconds",
+                   .help = "Time from a request over HTTP to its answer",
+                   .type = MetricType::kHistogram,
+                   .samples = {Sample{.histogram = http_times_.values(kMicroseconds)}}});
+    all.push_back(build_info());
+    return all;
+  };
 }
 
 Status Host::listen_to_executors() {
@@ -153,7 +211,9 @@ Status Host::listen_to_executors() {
        .any_name = xxl_->asks_for_token(),
        .body_max = XxlAdmin::kBodyMax,
        .option = "--xxl-listen",
-       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); }},
+       .access = settings_.http_access,
+       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); },
+       .on_answered = [this](Duration time) { http_times_.record(time); }},
       [this](const net::HttpCall& call, const net::HttpResponder& responder) {
         xxl_->call(call, responder);
       });
@@ -185,7 +245,25 @@ bool Host::is_own_port(const std::string& address) const {
   return is_port && net::is_own_machine(url.value().host);
 }
 
-void Host::on_signal() {
+// Otherwise a closed terminal stops it.
+bool Host::reloads_on_hangup() const {
+  return settings_.http_access.has_tls() || is_managed(environment_);
+}
+
+void Host::reload_certificates() {
+  if (!settings_.http_access.has_tls()) return log_.info("there is no certificate to read again");
+  for (const Status& status : {pages_ ? pages_->reload_certificate() : Status{},
+                               xxl_server_ ? xxl_server_->reload_certificate() : Status{}}) {
+    if (status.ok()) continue;
+    return log_.error("cannot use the new certificate; keeping the old one", "error",
+                      status.error().message);
+  }
+  log_.info("read the certificate again; new connections use it", "file",
+            settings_.http_access.certificate);
+}
+
+void Host::on_signal(int signal) {
+  if (signal == SIGHUP && reloads_on_hangup()) return reload_certificates();
   if (std::exchange(is_to_stop_, true)) return stop();
   // An error of the service manager is ignored.
   (void)sd_notify(environment_, "STOPPING=1");
@@ -392,6 +470,8 @@ void Host::clear_away() {
 
 void Host::close_doors() {
   room_.reset();
+  pages_.reset();
+  api_.reset();
   transport_.reset();
 }
 

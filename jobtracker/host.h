@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "jobtracker/access/access_registry.h"
+#include "jobtracker/api/api_server.h"
 #include "jobtracker/cluster/membership.h"
 #include "jobtracker/cluster_watch.h"
 #include "jobtracker/http/operations_pages.h"
@@ -18,6 +20,7 @@
 #include "shared/net/courier.h"
 #include "shared/net/http/http_poster.h"
 #include "shared/net/http/http_server.h"
+#include "shared/net/internal_transport.h"
 #include "shared/runtime/chore.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/scoped_task_runner.h"
@@ -65,11 +68,16 @@ class Host {
 
   int open_doors();
   Status listen();
+  std::function<std::vector<Metric>()> metrics();
   Status listen_to_executors();
+  Status start_api();
+  FurtherPages api_pages();
   Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
   std::string console_url() const;
-  void on_signal();
+  void on_signal(int signal);
+  bool reloads_on_hangup() const;
+  void reload_certificates();
   void stop();
   void leave();
   void watch_leaving();
@@ -104,7 +112,9 @@ class Host {
   const Logger log_{"jobtracker"};
   EventLoop loop_{clock_};
   AccessRegistry access_{[this] { return clock_.wall_now(); }};
-  std::unique_ptr<net::ServerTransport> transport_;
+  SharedHistogram<kShortTimeBounds> http_times_{};
+  std::unique_ptr<net::ServerWithChannel> transport_;
+  std::unique_ptr<api::ApiServer> api_;  // nullptr: no HTTP
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;
   std::unique_ptr<XxlAdmin> xxl_;

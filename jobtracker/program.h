@@ -10,6 +10,7 @@
 #include "shared/base/environment.h"
 #include "shared/base/log.h"
 #include "shared/net/access.h"
+#include "shared/net/http_access.h"
 
 namespace carillon::jobtracker {
 
@@ -20,9 +21,11 @@ struct Settings {
   std::string store{};         // sqlite:ABSOLUTE_PATH or mysql://...
   bool default_store = false;  // in the data folder, which is created if it is missing
   std::string listen{};
-  std::string advertise{};   // empty: derived from --listen
-  std::string http{};        // HOST:PORT; empty: off
-  std::string xxl_listen{};  // HOST:PORT; empty: the http address; "off": none
+  std::string advertise{};                // empty: derived from --listen
+  std::string http{};                     // HOST:PORT; empty: off
+  std::vector<std::string> http_names{};  // further names of this server
+  std::string xxl_listen{};               // HOST:PORT; empty: the http address; "off": none
+  net::HttpAccess http_access{};          // of both
   std::vector<std::string> xxl_tokens{};
   std::string xxl_ca{};      // for the certificates of executors; empty: the system's authorities
   std::string xxl_closed{};  // why executors are rejected; empty: they are accepted
@@ -34,6 +37,7 @@ struct Settings {
   SignInConfig sign_in{};
   LogLevel log_level = LogLevel::kInfo;
   JobTrackerConfig tracker{};
+  std::vector<EffectiveOption> options{};  // for people, secrets masked
 };
 
 Program make_program(const Environment& environment);

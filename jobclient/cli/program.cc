@@ -21,6 +21,7 @@
 #include "jobclient/cli/scripts.h"
 #include "jobclient/cli/show.h"
 #include "jobclient/cli/submit.h"
+#include "jobclient/cli/top.h"
 #include "jobclient/cli/trigger.h"
 #include "shared/base/assert.h"
 #include "shared/net/endpoint.h"
@@ -56,6 +57,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_groups_split, run_groups_split},
                               {declare_report, run_report},
                               {declare_stats, run_stats},
+                              {declare_top, run_top},
                               {declare_trigger, run_trigger},
                               {declare_cancel, run_cancel},
                               {declare_suspend, run_suspend},

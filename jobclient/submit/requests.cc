@@ -100,28 +100,38 @@ void Requests::hold(bool held, const std::string& why) {
   start_unnumbered();
 }
 
-void Requests::ask(wire::Message request, SteadyTime since, Done done) {
-  if (is_submit(request) && unnumbered_.empty() && is_away(clock_.steady_now())) {
-    store_all(give_up_error(false));
-    return store_unsent({std::move(request), since, std::move(done)});
+void Requests::ask(wire::Message request, SteadyTime since, Done done,
+                   std::optional<wire::OnBehalf> on_behalf) {
+  Unnumbered one{std::move(request), since, std::move(done), std::move(on_behalf)};
+  const wire::RequestNumber* const number = number_of(one.request);
+  if (number != nullptr && number->sequence != 0) {
+    Outstanding outstanding{.number = *number,
+                            .may_be_mixed = is_submit(one.request),
+                            .asked_at = since,
+                            .done = std::move(one.done)};
+    return place(std::move(outstanding), std::move(one.request), std::move(one.on_behalf));
   }
-  if (number_of(request) && (held_ || !has_room() || is_away(clock_.steady_now()))) {
-    unnumbered_.push_back({std::move(request), since, std::move(done)});
+  if (is_submit(one.request) && unnumbered_.empty() && is_away(clock_.steady_now())) {
+    store_all(give_up_error(false));
+    return store_unsent(std::move(one));
+  }
+  if (number != nullptr && (held_ || !has_room() || is_away(clock_.steady_now()))) {
+    unnumbered_.push_back(std::move(one));
     return;
   }
-  start(std::move(request), since, std::move(done));
+  start(std::move(one));
 }
 
-void Requests::start(wire::Message request, SteadyTime since, Done done) {
-  Outstanding outstanding{.asked_at = since, .done = std::move(done)};
-  if (wire::RequestNumber* number = number_of(request)) {
+void Requests::start(Unnumbered one) {
+  Outstanding outstanding{.asked_at = one.asked_at, .done = std::move(one.done)};
+  if (wire::RequestNumber* number = number_of(one.request)) {
     *number = {client_, ++last_sequence_};
     outstanding.number = *number;
-    outstanding.may_be_stored = store_ && is_submit(request);
-    outstanding.may_be_mixed = !store_ && is_submit(request);
+    outstanding.may_be_stored = store_ && is_submit(one.request);
+    outstanding.may_be_mixed = !store_ && is_submit(one.request);
     by_sequence_.emplace(last_sequence_, last_correlation_ + 1);
   }
-  place(std::move(outstanding), std::move(request));
+  place(std::move(outstanding), std::move(one.request), std::move(one.on_behalf));
 }
 
 void Requests::deliver(wire::Submit submit, Done done) {
@@ -130,11 +140,12 @@ void Requests::deliver(wire::Submit submit, Done done) {
   place(std::move(outstanding), std::move(submit));
 }
 
-void Requests::place(Outstanding outstanding, wire::Message request) {
+void Requests::place(Outstanding outstanding, wire::Message request,
+                     std::optional<wire::OnBehalf> on_behalf) {
   const std::uint64_t correlation = ++last_correlation_;
   outstanding.subject = connections_.subject_of(request);
   outstanding.connection = line_for(outstanding.subject);
-  outstanding.frame = wire::encode({correlation, std::move(request)});
+  outstanding.frame = wire::encode({correlation, std::move(request), std::move(on_behalf)});
   const auto placed = outstanding_.emplace(correlation, std::move(outstanding)).first;
   if (placed->second.frame.size() > wire::kFrameBytesMax) {
     answer(placed,
@@ -166,7 +177,7 @@ void Requests::start_unnumbered() {
   while (!held_ && !unnumbered_.empty() && window_is_open() && !is_away(clock_.steady_now())) {
     Unnumbered next = std::move(unnumbered_.front());
     unnumbered_.pop_front();
-    start(std::move(next.request), next.asked_at, std::move(next.done));
+    start(std::move(next));
   }
 }
 
@@ -531,7 +542,7 @@ void Requests::send_in_parts(Table::iterator found, std::int32_t group_parts) {
       if (left == outstanding_.end()) return;  // It was stored meanwhile.
       answer(left, pending->result(left->second.may_be_mixed));
     };
-    place(std::move(one), std::move(part.submit));
+    place(std::move(one), std::move(part.submit), whole.value().on_behalf);
   }
 }
 

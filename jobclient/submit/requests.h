@@ -109,8 +109,11 @@ class Requests final : public net::ClientReceiver {
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
-  // Submit and Act are numbered here. `since`: when the caller began to wait.
-  void ask(wire::Message request, SteadyTime since, Done done);
+  // Submit and Act are numbered here, unless they have a number: then they do not wait for others,
+  // and their caller limits them. `since`: when the caller began to wait. `on_behalf`: whose request
+  // is passed on; only between job trackers.
+  void ask(wire::Message request, SteadyTime since, Done done,
+           std::optional<wire::OnBehalf> on_behalf = {});
 
   // Whether a changing request asked now would go out at once, not wait for earlier ones.
   bool has_room() const { return unnumbered_.empty() && window_is_open(); }
@@ -180,14 +183,16 @@ class Requests final : public net::ClientReceiver {
     wire::Message request{};
     SteadyTime asked_at{};
     Done done{};
+    std::optional<wire::OnBehalf> on_behalf{};
   };
   using Table = std::map<std::uint64_t, Outstanding>;  // by correlation, that is by age
 
   Requests(RequestsConfig config, const Clock& clock, std::int64_t client,
            MakeTransport make_transport);
   Status connect(std::size_t tracker);
-  void start(wire::Message request, SteadyTime since, Done done);
-  void place(Outstanding outstanding, wire::Message request);
+  void start(Unnumbered one);
+  void place(Outstanding outstanding, wire::Message request,
+             std::optional<wire::OnBehalf> on_behalf = {});
   void start_unnumbered();
   bool window_is_open() const;
   std::string line_for(const std::string& subject) const;

@@ -20,6 +20,7 @@ wire::RequestNumber part_of(wire::RequestNumber whole, const std::string& subjec
 
 SubmitParts::SubmitParts(wire::Submit whole, std::int32_t group_parts) {
   reply_.answers.resize(whole.jobs.size());
+  reply_.fingerprint = fingerprint_ = whole.fingerprint;
   std::map<std::string, SubmitPart> parts;
   for (std::size_t i = 0; i < whole.jobs.size(); ++i) {
     JobSpec& job = whole.jobs[i];
@@ -27,6 +28,7 @@ SubmitParts::SubmitParts(wire::Submit whole, std::int32_t group_parts) {
     SubmitPart& part = parts[subject];
     part.submit.request = part_of(whole.request, subject);
     part.submit.suspended = whole.suspended;
+    part.submit.fingerprint = whole.fingerprint;
     part.places.push_back(i);
     reply_.answers[i].task_id = job.task_id;
     reply_.answers[i].group = job.group;
@@ -40,6 +42,8 @@ std::vector<SubmitPart> SubmitParts::take_parts() { return std::exchange(parts_,
 
 bool SubmitParts::take(const std::vector<std::size_t>& places, Result<wire::Message> answered) {
   auto* reply = answered.ok() ? std::get_if<wire::Submitted>(&answered.value()) : nullptr;
+  if (reply != nullptr && reply->fingerprint != fingerprint_)
+    reply_.fingerprint = reply->fingerprint;
   if (!answered.ok()) {
     fail(places, answered.error());
   } else if (reply == nullptr || reply->answers.size() != places.size()) {

@@ -42,6 +42,7 @@ class SubmitParts {
 
   wire::Submitted reply_{};
   std::vector<SubmitPart> parts_;
+  std::int64_t fingerprint_ = 0;
   std::size_t open_ = 0;
   std::optional<Error> error_{};  // of the first part that failed
   bool is_alike_ = true;          // each part has failed with it

@@ -95,7 +95,7 @@ SubmitQueue::SubmitQueue(Requests& requests, const Clock& clock)
     : requests_(requests), clock_(clock) {}
 
 void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since,
-                      bool suspended) {
+                      bool suspended, std::optional<wire::OnBehalf> on_behalf) {
   if (jobs.empty()) {
     done(std::vector<SubmitAnswer>{});
     return;
@@ -109,6 +109,7 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<Steady
   auto call = std::make_shared<Call>();
   call->since = since.value_or(clock_.steady_now());
   call->suspended = suspended;
+  call->on_behalf = std::move(on_behalf);
   call->answers.resize(jobs.size());
   call->jobs = std::move(jobs);
   call->done = std::move(done);
@@ -191,13 +192,14 @@ bool SubmitQueue::is_for_next_message(const Call& call, std::size_t jobs, std::s
 
 bool SubmitQueue::send_one_message() {
   wire::Submit submit{.suspended = waiting_.front()->suspended};
+  const std::optional<wire::OnBehalf> on_behalf = waiting_.front()->on_behalf;
   std::vector<Sent> sent;
   std::size_t bytes = 0;
   const SteadyTime since = waiting_.front()->since;
   while (!waiting_.empty() && submit.jobs.size() < wire::kSubmitJobsMax) {
     const std::shared_ptr<Call> call = waiting_.front();
     const std::size_t place = call->next;
-    if (call->suspended != submit.suspended) break;
+    if (call->suspended != submit.suspended || call->on_behalf != on_behalf) break;
     if (call->error) {  // An earlier message of this call failed already.
       call->fail(place, not_sent(*call->error));
       pass_next();
@@ -219,10 +221,12 @@ bool SubmitQueue::send_one_message() {
     pass_next();
   }
   if (submit.jobs.empty()) return false;
-  requests_.ask(std::move(submit), since,
-                [this, sent = std::move(sent)](Result<wire::Message> answer) {
-                  take_answer(sent, std::move(answer));
-                });
+  requests_.ask(
+      std::move(submit), since,
+      [this, sent = std::move(sent)](Result<wire::Message> answer) {
+        take_answer(sent, std::move(answer));
+      },
+      on_behalf);
   return true;
 }
 

@@ -58,7 +58,7 @@ class SubmitQueue {
   // for too long, so that what is taken is sent in time. `since`: when the caller began to wait;
   // now, where it is not given.
   void add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since = {},
-           bool suspended = false);
+           bool suspended = false, std::optional<wire::OnBehalf> on_behalf = {});
   // Sends what may be sent. Called once a turn of the loop.
   void flush();
   // Answers everything that was not sent yet.
@@ -70,6 +70,7 @@ class SubmitQueue {
   struct Call {
     std::vector<JobSpec> jobs{};
     bool suspended = false;
+    std::optional<wire::OnBehalf> on_behalf{};  // a message is on behalf of one
     std::size_t bytes = 0;  // of the valid ones, at most
     std::size_t next = 0;   // the first valid one that is in no message yet
     bool was_sent = false;  // some of them were

@@ -66,6 +66,16 @@ void AlarmDesk::leave_courier() {
   if (courier_ != nullptr) std::exchange(courier_, nullptr)->set_receiver(nullptr);
 }
 
+std::vector<AlarmRuleText> AlarmDesk::rules() const {
+  std::vector<AlarmRuleText> rules;
+  for (const AlarmRule& rule : config_.rules) {
+    rules.push_back({.group = rule.group,
+                     .rule = std::string{word_of(rule.condition)},
+                     .limit = rule.is_off ? "off" : limit_of(rule)});
+  }
+  return rules;
+}
+
 void AlarmDesk::set_courier(net::Courier& courier) {
   courier_ = &courier;
   courier.set_receiver(

@@ -10,6 +10,7 @@
 #include "jobtracker/alarm/alarm_rule.h"
 #include "jobtracker/alarm/group_watch.h"
 #include "jobtracker/state/alarm_sink.h"
+#include "jobtracker/state/alarm_view.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/ownership.h"
@@ -105,6 +106,10 @@ class AlarmDesk final : public AlarmSink {
   void address(LogEntry& entry, const WaitingJob& job) override;
   void settled(const LogEntry& entry) override;
   bool can_tell(const JobSpec& job) const override;
+
+  // The alarms about node groups that are on, and the rules for them.
+  std::vector<FiringAlarm> firing() const { return watch_.firing(); }
+  std::vector<AlarmRuleText> rules() const;
 
   std::int64_t waiting() const { return static_cast<std::int64_t>(messages_); }
   std::int64_t sent() const { return sent_; }

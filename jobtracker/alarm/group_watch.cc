@@ -289,4 +289,19 @@ void GroupWatch::set(const Group& group, const AlarmRule& rule, bool is_so,
   tell_(group.id, std::move(condition));
 }
 
+std::vector<FiringAlarm> GroupWatch::firing() const {
+  std::vector<FiringAlarm> firing;
+  for (const auto& [key, since] : memory_.said) {
+    const auto& [id, condition] = key;
+    const Group* const group = catalog_.group(id);
+    const AlarmRule* const rule = group == nullptr ? nullptr : rule_of(*group, condition);
+    const std::string limit = rule == nullptr ? std::string{} : limit_of(*rule);
+    firing.push_back({.group = id,
+                      .rule = std::string{word_of(condition)},
+                      .since = since,
+                      .message = limit.empty() ? std::string{} : "the limit is " + limit});
+  }
+  return firing;
+}
+
 }  // namespace carillon::jobtracker

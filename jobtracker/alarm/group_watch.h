@@ -11,6 +11,7 @@
 
 #include "jobtracker/alarm/alarm_rule.h"
 #include "jobtracker/alarm/output_words.h"
+#include "jobtracker/state/alarm_view.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executor_silence.h"
 #include "jobtracker/state/executors.h"
@@ -78,6 +79,7 @@ class GroupWatch {
   void wrote(GroupId group, const std::string& task_id, const OutputRow& output);
   // Looks at the node groups if it is time.
   void run_once();
+  std::vector<FiringAlarm> firing() const;
   Sizes sizes() const {
     return {{"unserved_since", memory_.unserved_since.size()},
             {"overloaded_since", memory_.overloaded_since.size()},

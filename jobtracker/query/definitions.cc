@@ -79,17 +79,20 @@ wire::Rows QueryDesk::stored_page(DefinitionsAnswer found) const {
       reply.rows.push_back(definition_row(*ours));
       continue;
     }
-    if (ownership_.has(row.group)) continue;  // It is being added or removed.
-    auto spec = wire::decode_spec(row.spec);
-    if (!spec.ok()) continue;
-    auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
-    if (!schedule.ok()) continue;
-    ActiveDefinition other{.row = std::move(row),
-                           .spec = std::move(spec).value(),
-                           .schedule = std::move(schedule).value()};
-    reply.rows.push_back(definition_row(other));
+    if (auto other = definition_of(std::move(row))) reply.rows.push_back(definition_row(*other));
   }
   return reply;
+}
+
+std::optional<ActiveDefinition> QueryDesk::definition_of(Definition row) const {
+  if (ownership_.has(row.group)) return std::nullopt;
+  auto spec = wire::decode_spec(row.spec);
+  if (!spec.ok()) return std::nullopt;
+  auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
+  if (!schedule.ok()) return std::nullopt;
+  return ActiveDefinition{.row = std::move(row),
+                          .spec = std::move(spec).value(),
+                          .schedule = std::move(schedule).value()};
 }
 
 }  // namespace carillon::jobtracker

@@ -30,7 +30,7 @@ QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTabl
                      Workers& workers, const Executors& executors, const ExecutorHealth& health,
                      ExecutorLogs& logs, Questions& questions, ClientLink& clients,
                      SchedulingClock& clock, Duration lease,
-                     std::function<std::vector<Stat>()> stats)
+                     QuerySources sources)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
@@ -42,7 +42,7 @@ QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTabl
       clients_(line_),
       clock_(clock),
       lease_(lease),
-      stats_(std::move(stats)) {}
+      sources_(std::move(sources)) {}
 
 void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (!line_.begin(asker)) return;
@@ -77,6 +77,12 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "counts") return counts(asker, message);
   if (message.what == "scripts" || message.what == "script") return scripts(asker, message);
   if (message.what == "audit") return audit(asker, message);
+  if (message.what == "figures") return figures(asker, message);
+  if (message.what == "specs" || message.what == "sources") return specs(asker, message);
+  if (message.what == "events") return events(asker, message);
+  if (message.what == "trackers") return trackers(asker);
+  if (message.what == "alarms") return alarms(asker, message);
+  if (message.what == "alarm_rules") return alarm_rules(asker);
   clients_.answer(
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
@@ -92,7 +98,8 @@ bool QueryDesk::is_redirect(const Asker& asker, const wire::Query& message) {
   } else if (message.what == "audit") {
     return false;  // It is in the store.
   } else if (message.what != "nodes" &&
-             (parts > 1 || (message.what != "list" && message.what != "executing"))) {
+             (parts > 1 || (message.what != "list" && message.what != "executing" &&
+                            message.what != "specs" && message.what != "sources"))) {
     return false;
   }
   if (ownership_.has(owned)) return false;
@@ -440,7 +447,7 @@ void QueryDesk::output_of_ended(const Asker& asker, const ListOutput& question, 
 
 void QueryDesk::stats(const Asker& asker) {
   wire::Row row;
-  for (auto& [name, value] : stats_()) row.emplace_back(name, value);
+  for (auto& [name, value] : sources_.stats()) row.emplace_back(name, value);
   wire::Rows reply;
   reply.rows.push_back(std::move(row));
   clients_.answer(asker, std::move(reply));

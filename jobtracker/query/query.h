@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jobtracker/query/question_queue.h"
+#include "jobtracker/state/alarm_view.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/executor_health.h"
@@ -23,6 +24,13 @@ namespace carillon::jobtracker {
 // A counter or gauge by name.
 using Stat = std::pair<std::string, std::int64_t>;
 
+// What other parts know, for queries.
+struct QuerySources {
+  std::function<std::vector<Stat>()> stats{};
+  std::function<std::vector<FiringAlarm>()> alarms{};
+  std::function<std::vector<AlarmRuleText>()> alarm_rules{};
+};
+
 // Answers queries: from memory if the loop has the data, otherwise from the store's query
 // connection. docs/reference/protocol.md lists the fields of each kind of row.
 //
@@ -32,7 +40,7 @@ class QueryDesk {
   QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
             Workers& workers, const Executors& executors, const ExecutorHealth& health,
             ExecutorLogs& logs, Questions& questions, ClientLink& clients, SchedulingClock& clock,
-            Duration lease, std::function<std::vector<Stat>()> stats);
+            Duration lease, QuerySources sources);
 
   void query(const Asker& asker, const wire::Query& message);
   Sizes sizes() const { return line_.sizes(); }
@@ -46,6 +54,8 @@ class QueryDesk {
   wire::Rows definitions_page(const ListDefinitions& question) const;
   wire::Rows definitions_of_task(const ListDefinitions& question) const;
   wire::Rows stored_page(DefinitionsAnswer found) const;
+  // Of another job tracker. None: it is ours, and being added or removed, or cannot be read.
+  std::optional<ActiveDefinition> definition_of(Definition row) const;
   void waiting(const Asker& asker, const wire::Query& message);
   void executing(const Asker& asker, const wire::Query& message);
   void history(const Asker& asker, const wire::Query& message);
@@ -63,9 +73,15 @@ class QueryDesk {
   void counts(const Asker& asker, const wire::Query& message);
   void scripts(const Asker& asker, const wire::Query& message);
   void audit(const Asker& asker, const wire::Query& message);
+  void figures(const Asker& asker, const wire::Query& message);
   void answer_with_last_change(const Asker& asker, GroupId group, const std::string& task_id,
                                wire::Row row);
   void stats(const Asker& asker);
+  void specs(const Asker& asker, const wire::Query& message);
+  void events(const Asker& asker, const wire::Query& message);
+  void trackers(const Asker& asker);
+  void alarms(const Asker& asker, const wire::Query& message);
+  void alarm_rules(const Asker& asker);
   void answer_unknown_job(const Asker& asker, JobId id);
 
   wire::Row definition_row(ActiveDefinition& definition) const;
@@ -119,7 +135,7 @@ class QueryDesk {
   ClientLink& clients_;  // the question line, which passes on each answer
   SchedulingClock& clock_;
   Duration lease_;
-  std::function<std::vector<Stat>()> stats_;
+  QuerySources sources_;
 };
 
 }  // namespace carillon::jobtracker

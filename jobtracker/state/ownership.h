@@ -31,7 +31,21 @@ class Ownership {
       addresses_[i] = found == addresses.end() ? std::string{} : found->second;
     }
     trackers_ = view.trackers.size();
+    seen_.clear();
+    for (const ClusterView::Tracker& one : view.trackers) {
+      Tracker& tracker = seen_.emplace_back(Tracker{.name = one.name, .address = one.address});
+      for (std::size_t i = 0; i < view.owners.size(); ++i)
+        tracker.partitions.set(i, view.owners[i] == one.session);
+    }
   }
+
+  // The job trackers of a shared store, as they were seen last.
+  struct Tracker {
+    std::string name{};
+    std::string address{};
+    Partitions partitions{};
+  };
+  const std::vector<Tracker>& seen() const { return seen_; }
 
   bool has(GroupId group) const { return has_group(owned_, group); }
   // Whether this job tracker delivers the feedback of this client group.
@@ -72,6 +86,7 @@ class Ownership {
   std::map<std::int32_t, std::int64_t> epochs_{};
   std::array<std::string, kPartitions> addresses_{};
   std::size_t trackers_ = 1;
+  std::vector<Tracker> seen_{};
 };
 
 }  // namespace carillon::jobtracker

@@ -44,7 +44,8 @@ struct Layout<Submit> {
   static constexpr std::string_view kName = "Submit";
   static constexpr std::tuple kSlots{slot("request", &Submit::request),
                                      slot("jobs", &Submit::jobs, kSubmitJobsMax),
-                                     slot("suspended", &Submit::suspended)};
+                                     slot("suspended", &Submit::suspended),
+                                     slot("fingerprint", &Submit::fingerprint)};
 };
 
 template <>
@@ -60,7 +61,8 @@ struct Layout<SubmitAnswer> {
 template <>
 struct Layout<Submitted> {
   static constexpr std::string_view kName = "Submitted";
-  static constexpr std::tuple kSlots{slot("answers", &Submitted::answers, kSubmitJobsMax)};
+  static constexpr std::tuple kSlots{slot("answers", &Submitted::answers, kSubmitJobsMax),
+                                     slot("fingerprint", &Submitted::fingerprint)};
 };
 
 template <>
@@ -74,7 +76,8 @@ struct Layout<Act> {
       slot("token", &Act::token),     slot("parts", &Act::parts),
       slot("after", &Act::after),     slot("before", &Act::before),
       slot("until", &Act::until_us),  slot("language", &Act::language),
-      slot("remark", &Act::remark),   slot("script_version", &Act::script_version)};
+      slot("remark", &Act::remark),   slot("script_version", &Act::script_version),
+      slot("fingerprint", &Act::fingerprint)};
 };
 
 template <>
@@ -82,7 +85,8 @@ struct Layout<Acted> {
   static constexpr std::string_view kName = "Acted";
   static constexpr std::tuple kSlots{slot("job_id", &Acted::job_id),
                                      slot("message", &Acted::message), slot("count", &Acted::count),
-                                     slot("next", &Acted::next)};
+                                     slot("next", &Acted::next),
+                                     slot("fingerprint", &Acted::fingerprint)};
 };
 
 // More than the number of states.
@@ -100,7 +104,8 @@ struct Layout<Query> {
                                      slot("limit", &Query::limit),
                                      slot("after", &Query::after),
                                      slot("states", &Query::states, kStatesMax),
-                                     slot("by", &Query::by)};
+                                     slot("by", &Query::by),
+                                     slot("text", &Query::text)};
 };
 
 template <>

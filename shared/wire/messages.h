@@ -48,6 +48,9 @@ struct Submit {
   RequestNumber request{};
   std::vector<JobSpec> jobs{};
   bool suspended = false;  // from the start: they run after a resume
+  // Of what is asked for, chosen by the client: the answer has the first one of this number, so that
+  // a client notices that it has used the number for something else. 0: none.
+  std::int64_t fingerprint = 0;
 };
 
 enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kStored = 3 };
@@ -64,6 +67,7 @@ struct SubmitAnswer {
 
 struct Submitted {
   std::vector<SubmitAnswer> answers{};  // one per job, in order
+  std::int64_t fingerprint = 0;         // of the request that was answered first
 };
 
 enum class Verb : int {
@@ -102,6 +106,7 @@ struct Act {
   std::string language{};
   std::string remark{};
   std::int64_t script_version = 0;
+  std::int64_t fingerprint = 0;  // as in Submit
 };
 
 struct Acted {
@@ -109,6 +114,7 @@ struct Acted {
   std::string message{};   // what happened, as text for people
   std::int64_t count = 0;  // kCleanHistory: number of deleted rows
   std::int64_t next = 0;   // kCleanHistory: where to continue; 0: complete
+  std::int64_t fingerprint = 0;  // as in Submitted
 };
 
 // A query for rows. docs/reference/protocol.md lists the fields of a row for each `what`.
@@ -117,12 +123,13 @@ struct Query {
   std::string group{};
   std::string task_id{};
   JobId job_id{};
-  std::int64_t since_us = 0;  // history: ended later than this; 0: no limit. counts: from this time
-  std::int64_t until_us = 0;  // counts: up to this time
+  std::int64_t since_us = 0;  // from this time on; history: ended later. 0: no limit
+  std::int64_t until_us = 0;  // counts, figures: before this time
   std::int64_t limit = 0;     // 0: the job tracker's default
   std::string after{};  // `next` of the previous answer; script: a version, empty: the current one
   std::vector<std::string> states{};  // history: only rows with these states; empty: all
   std::string by{};                   // audit: only rows of this principal; empty: all
+  std::string text{};  // sources: only those that contain it, in any case; empty: all
 };
 
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;

@@ -67,6 +67,13 @@ struct Pass {
   std::string service_token_path{};  // empty: token_path was given
 };
 
+// The keys of a job tracker that is the client of another one with the same keys.
+Result<ClientKeys> keys_of_server(const std::string& folder) {
+  ServerKeys server = CARILLON_TRY(read_server_keys(folder));
+  const std::string own = CARILLON_TRY(public_key_of(server.secret));
+  return ClientKeys{.secret = std::move(server.secret), .own = own, .server = own};
+}
+
 Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
                        const Access& access) {
   Pass pass;
@@ -76,7 +83,8 @@ Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
   }
   if (!access.keys.empty()) {
     pass.keys_folder = access.keys;
-    pass.keys = CARILLON_TRY(read_client_keys(access.keys));
+    pass.keys = CARILLON_TRY(access.as_server ? keys_of_server(access.keys)
+                                              : read_client_keys(access.keys));
   } else if (!access.token_file.empty()) {
     pass.token_path = access.token_file;
     (void)CARILLON_TRY(read_given_token(access.token_file));  // A wrong path is reported early.

@@ -780,5 +780,46 @@ TEST(Requests, RefusesAnEmptyListOfTrackers) {
   EXPECT_EQ(opened.error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(Requests, KeepANumberThatIsSet) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  for (int i = 0; i < 20; ++i) bundle.act("task");
+  bundle.connections.take();
+  bundle.ask(wire::Act{.request = {.client = 99, .sequence = 1}, .task_id = "numbered"});
+  const auto sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(std::get<wire::Act>(sent[0].envelope.message).request, (wire::RequestNumber{99, 1}));
+  bundle.connections.reply(sent[0].envelope.correlation, wire::Acted{.message = "done"});
+  EXPECT_TRUE(bundle.answers.back()->ok());
+}
+
+TEST(Requests, PassOnWhoseRequestItIs) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  const wire::OnBehalf ann{.kind = "user", .name = "ann", .role = "viewer", .groups = {"*"}};
+  bundle.requests->ask(wire::Query{.what = "list"}, bundle.clock.steady_now(),
+                       [](const Result<wire::Message>&) {}, ann);
+  const auto sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].envelope.on_behalf, ann);
+}
+
+TEST(Requests, PartsOfASubmissionAreOnBehalfOfTheSamePrincipal) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  const wire::OnBehalf ann{.kind = "user", .name = "ann", .role = "editor", .groups = {"*"}};
+  wire::Submit submit;
+  submit.jobs = {JobSpec{.task_id = "a", .group = "one"}, JobSpec{.task_id = "b", .group = "two"}};
+  bundle.requests->ask(std::move(submit), bundle.clock.steady_now(),
+                       [](const Result<wire::Message>&) {}, ann);
+  const auto whole = bundle.connections.take();
+  ASSERT_EQ(whole.size(), 1u);
+  bundle.connections.reply(whole[0].envelope.correlation, wire::Redirect{});
+  const auto parts = bundle.connections.take();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].envelope.on_behalf, ann);
+  EXPECT_EQ(parts[1].envelope.on_behalf, ann);
+}
+
 }  // namespace
 }  // namespace carillon

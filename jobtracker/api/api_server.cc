@@ -1,0 +1,182 @@
+#include "jobtracker/api/api_server.h"
+
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "shared/base/joined.h"
+#include "shared/base/log.h"
+#include "shared/base/utf8.h"
+
+namespace carillon::jobtracker::api {
+namespace {
+
+std::vector<Route> all_routes() {
+  std::vector<Route> all;
+  const auto add = [&all](std::span<const Route> routes) {
+    all.insert(all.end(), routes.begin(), routes.end());
+  };
+  add(job_routes());
+  add(job_change_routes());
+  add(transfer_routes());
+  add(run_routes());
+  add(output_routes());
+  add(cluster_routes());
+  add(script_routes());
+  add(schedule_routes());
+  add(calendar_routes());
+  add(alarm_routes());
+  add(figure_routes());
+  add(search_routes());
+  add(event_routes());
+  add(operation_routes());
+  add(principal_routes());
+  add(document_routes());
+  return all;
+}
+
+std::string path_of_target(const std::string& target) { return target.substr(0, target.find('?')); }
+
+std::string header_of(const net::HttpCall& call, const char* name) {
+  const auto found = call.headers.find(name);
+  return found == call.headers.end() ? std::string{} : found->second;
+}
+
+// "Bearer crl_..."; empty: another scheme, or none.
+std::string bearer_token(const net::HttpCall& call) {
+  const std::string header = header_of(call, "authorization");
+  constexpr std::size_t kSchemeLength = 7;
+  if (header.size() <= kSchemeLength || lower_ascii(header.substr(0, kSchemeLength)) != "bearer ")
+    return {};
+  const auto begin = header.find_first_not_of(' ', kSchemeLength);
+  return begin == std::string::npos ? std::string{} : header.substr(begin);
+}
+
+Problem not_signed_in() {
+  return {.status = 401,
+          .code = "unauthenticated",
+          .detail = "the call needs a token (Authorization: Bearer TOKEN, see jobclient tokens) or a "
+                    "session"};
+}
+
+Problem unknown_path(const Router::Match& match, const std::string& path) {
+  if (match.methods.empty()) {
+    return {.status = 404,
+            .code = "not_found",
+            .detail = "there is no '" + path + "' (see " + std::string{kRoot} + "/docs)"};
+  }
+  return {.status = 405,
+          .code = "method_not_allowed",
+          .detail = "'" + path + "' has only " + joined(match.methods, ", ")};
+}
+
+bool is_json_type(std::string type) {
+  type = lower_ascii(type.substr(0, type.find(';')));
+  while (!type.empty() && type.back() == ' ') type.pop_back();
+  return type.empty() || type == "application/json" || type == "application/jsonl" ||
+         type == "application/x-ndjson" || type.ends_with("+json");
+}
+
+// For a head whose method or path is not served.
+net::HttpResponse response_to(const Problem& problem, const Router::Match& match) {
+  net::HttpResponse response = response_of(problem);
+  if (problem.status == 405) response.headers["Allow"] = joined(match.methods, ", ");
+  return response;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ApiServer>> ApiServer::start(Config config, const AccessRegistry& registry) {
+  auto gateway = CARILLON_TRY(Gateway::start(config.own_address, config.make_transport));
+  return std::unique_ptr<ApiServer>(
+      new ApiServer(std::move(config), registry, std::move(gateway)));
+}
+
+ApiServer::ApiServer(Config config, const AccessRegistry& registry,
+                     std::unique_ptr<Gateway> gateway)
+    : config_(std::move(config)),
+      registry_(registry),
+      router_(all_routes()),
+      gateway_(std::move(gateway)),
+      operations_(*gateway_),
+      events_(*gateway_, registry),
+      api_{*gateway_, registry, config_.facts, router_, operations_, events_} {}
+
+// What is open is answered while everything that answers use is still there.
+ApiServer::~ApiServer() { gateway_->stop(); }
+
+std::optional<Principal> ApiServer::principal_of(const net::HttpCall& call) const {
+  if (!header_of(call, "authorization").empty()) {
+    const std::string token = bearer_token(call);
+    return token.empty() ? std::nullopt : registry_.with_token(token);
+  }
+  return sign_in_.principal_of ? sign_in_.principal_of(call) : std::nullopt;
+}
+
+std::optional<Problem> ApiServer::refusal_of(const net::HttpCall& head,
+                                             Router::Match* found) const {
+  const std::string path = path_of_target(head.target);
+  const auto principal = principal_of(head);
+  if (!principal) return not_signed_in();
+  auto match = router_.match(head.method, path);
+  if (!match.ok()) return problem_of(match.error());
+  *found = std::move(match).value();
+  if (found->route == nullptr) return unknown_path(*found, path);
+  if (!principal->may(found->route->right)) {
+    return problem_of(Error{ErrorCode::kDenied,
+                            principal->kind + " '" + principal->name + "' (role " +
+                                to_string(principal->role) + ") may not do this: it needs the role " +
+                                least_role(found->route->right)});
+  }
+  const bool may_have_body = head.method != "GET" && head.method != "DELETE";
+  if (may_have_body && !is_json_type(header_of(head, "content-type"))) {
+    return Problem{.status = 415,
+                   .code = "invalid_argument",
+                   .detail = "the body must be JSON (Content-Type: application/json)",
+                   .field = "content_type"};
+  }
+  return std::nullopt;
+}
+
+std::optional<net::HttpResponse> ApiServer::check_head(const net::HttpCall& head) const {
+  const std::string path = path_of_target(head.target);
+  const bool is_of_sign_in = sign_in_.handle && (path.starts_with("/api/v1/session") ||
+                                                 path.starts_with("/api/v1/oidc/"));
+  if (is_of_sign_in) return std::nullopt;
+  Router::Match match;
+  const auto refusal = refusal_of(head, &match);
+  if (!refusal) return std::nullopt;
+  return response_to(*refusal, match);
+}
+
+void ApiServer::call(net::HttpCall call, const net::HttpResponder& responder) {
+  if (sign_in_.handle && sign_in_.handle(call, responder)) return;
+  Router::Match match;
+  if (const auto refusal = refusal_of(call, &match))
+    return responder.send(response_to(*refusal, match));
+  const auto query = call.target.find('?');
+  auto parameters = Parameters::parse(
+      query == std::string::npos ? std::string_view{} : std::string_view{call.target}.substr(query + 1));
+  if (!parameters.ok()) return responder.send(response_of(parameters.error()));
+  auto principal = principal_of(call);
+  if (!principal) return responder.send(response_of(not_signed_in()));
+  const auto exchange = std::make_shared<const Exchange>(
+      Exchange{.call = std::move(call),
+               .responder = responder,
+               .principal = std::move(*principal),
+               .parts = std::move(match.parts),
+               .parameters = std::move(parameters).value()});
+  const bool is_taken = gateway_->run([this, handler = match.route->handler, exchange] {
+    // The JSON library throws where a check is missing; that must not end the job tracker.
+    try {
+      handler(api_, exchange);
+    } catch (const std::exception& thrown) {
+      Logger{"jobtracker.api"}.error("bug", "target", exchange->path(), "what", thrown.what());
+      exchange->fail(Problem{.status = 500, .code = "corrupt", .detail = "this is a bug"});
+    }
+  });
+  if (!is_taken)
+    exchange->fail(Error{ErrorCode::kUnavailable, "too many calls are waiting, try again"});
+}
+
+}  // namespace carillon::jobtracker::api

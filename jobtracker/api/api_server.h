@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "jobtracker/api/api.h"
+#include "jobtracker/api/event_feed.h"
+#include "jobtracker/api/operations.h"
+#include "shared/net/http/http_server.h"
+#include "shared/net/http/refusal_log.h"
+
+namespace carillon::jobtracker::api {
+
+// Answers the calls of /api/v1. It finds out who calls and passes the requests on, with the
+// principal, through the gateway; whether the principal may do it is decided by the job tracker that
+// owns the node group.
+//
+// docs/reference/http-api.md describes the API, and openapi.json its operations.
+//
+// Thread: the owner's; check_head() and call() on the HTTP server's.
+class ApiServer {
+ public:
+  struct Config {
+    ApiFacts facts{};
+    std::string own_address{};  // of this job tracker, as others know it
+    Gateway::MakeTransport make_transport{};
+  };
+
+  // Another way to be known, and other paths: the sign-in with a session. Both are called on the
+  // HTTP server's thread. `handle`: false, if the path is another one.
+  struct SignInHooks {
+    std::function<std::optional<Principal>(const net::HttpCall& call)> principal_of{};
+    std::function<bool(const net::HttpCall& call, const net::HttpResponder& responder)> handle{};
+  };
+
+  // `registry` must outlive it.
+  static Result<std::unique_ptr<ApiServer>> start(Config config, const AccessRegistry& registry);
+  // Requires: no call is in progress.
+  ~ApiServer();
+  ApiServer(const ApiServer&) = delete;
+  ApiServer& operator=(const ApiServer&) = delete;
+
+  // Call it before the HTTP server is opened.
+  void set_sign_in(SignInHooks hooks) { sign_in_ = std::move(hooks); }
+
+  // What is answered by the head of a request; nothing: the body is read.
+  std::optional<net::HttpResponse> check_head(const net::HttpCall& head) const;
+  void call(net::HttpCall call, const net::HttpResponder& responder);
+
+  Gateway& gateway() { return *gateway_; }
+
+ private:
+  ApiServer(Config config, const AccessRegistry& registry, std::unique_ptr<Gateway> gateway);
+  std::optional<Principal> principal_of(const net::HttpCall& call) const;
+  std::optional<Problem> refusal_of(const net::HttpCall& head, Router::Match* found) const;
+
+  const Config config_;
+  const AccessRegistry& registry_;
+  const Router router_;
+  SignInHooks sign_in_{};
+  const std::unique_ptr<Gateway> gateway_;
+  Operations operations_;
+  EventFeed events_;
+  Api api_;
+};
+
+}  // namespace carillon::jobtracker::api

@@ -1,0 +1,166 @@
+// Node groups, nodes, executors, job trackers and their settings.
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "jobtracker/api/api.h"
+#include "jobtracker/api/body.h"
+#include "jobtracker/api/row_pages.h"
+
+namespace carillon::jobtracker::api {
+namespace {
+
+constexpr std::size_t kNodesMax = 20'000;
+constexpr std::int64_t kPartsMax = 64;
+
+// ---- node groups ----
+
+void list_groups(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange,
+                    exchange->parameters.allow_only({"text", "kind", "page_size", "page_token"}));
+  const std::string text = exchange->parameters.text("text");
+  const std::string kind = exchange->parameters.text("kind");
+  ask_all_rows(api, exchange, {.what = "nodes"}, kNodesMax,
+               [&api, exchange, text, kind](const std::vector<wire::Row>& nodes) {
+                 std::map<std::string, std::int64_t> threads;
+                 for (const wire::Row& node : nodes) {
+                   if (text_in(node, "state") != "gone")
+                     threads[text_in(node, "group")] += number_in(node, "threads");
+                 }
+                 send_page(api, exchange,
+                           {.queries = {{.what = "groups"}},
+                            .matches =
+                                [text, kind](const wire::Row& row, int) {
+                                  return contains_text(row, text, {"group"}) &&
+                                         is_text(row, "kind", kind);
+                                },
+                            .item =
+                                [threads = std::move(threads)](const wire::Row& row, int) {
+                                  Json item = item_of(row);
+                                  item.erase("name");
+                                  const auto found = threads.find(text_in(row, "group"));
+                                  item["threads"] = found == threads.end() ? 0 : found->second;
+                                  return item;
+                                }});
+               });
+}
+
+void split_group(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
+  const auto parts = CARILLON_TRY_CALL(exchange, body.number("parts", 0, 2, kPartsMax));
+  CARILLON_TRY_CALL(exchange, body.finish());
+  change(api, exchange,
+         {.verb = wire::Verb::kSplitGroup,
+          .group = exchange->parts[0],
+          .parts = static_cast<std::int32_t>(parts)});
+}
+
+void add_executors(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
+  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = exchange->parts[0]};
+  act.addresses = CARILLON_TRY_CALL(exchange, body.texts("addresses", kAddressesMax));
+  act.token = CARILLON_TRY_CALL(exchange, body.optional_text("token"));
+  CARILLON_TRY_CALL(exchange, body.finish());
+  change(api, exchange, std::move(act));
+}
+
+void remove_group(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  change(api, exchange, {.verb = wire::Verb::kRemoveGroup, .group = exchange->parts[0]});
+}
+
+// ---- nodes ----
+
+void list_nodes(Api& api, const ExchangePtr& exchange) {
+  const Parameters& parameters = exchange->parameters;
+  CARILLON_TRY_CALL(exchange, parameters.allow_only(
+                                  {"group", "kind", "state", "text", "page_size", "page_token"}));
+  send_page(api, exchange,
+            {.queries = {{.what = "nodes", .group = parameters.text("group")}},
+             .matches =
+                 [kind = parameters.text("kind"), state = parameters.text("state"),
+                  text = parameters.text("text")](const wire::Row& row, int) {
+                   return is_text(row, "kind", kind) && is_text(row, "state", state) &&
+                          contains_text(row, text, {"name", "address", "labels"});
+                 },
+             .item = [](const wire::Row& row, int) { return item_of(row); }});
+}
+
+Json executor_item(const wire::Row& row, int) {
+  const Json item = item_of(row);
+  return {{"group", item["group"]},
+          {"address", item["address"]},
+          {"state", item["state"]},
+          {"last_seen", item["last_seen"]},
+          {"is_manual", text_in(row, "labels") == "by hand"}};
+}
+
+void list_executors(Api& api, const ExchangePtr& exchange) {
+  const Parameters& parameters = exchange->parameters;
+  CARILLON_TRY_CALL(exchange,
+                    parameters.allow_only({"group", "state", "text", "page_size", "page_token"}));
+  send_page(api, exchange,
+            {.queries = {{.what = "nodes", .group = parameters.text("group")}},
+             .matches =
+                 [state = parameters.text("state"),
+                  text = parameters.text("text")](const wire::Row& row, int) {
+                   return text_in(row, "kind") == "executor" && is_text(row, "state", state) &&
+                          contains_text(row, text, {"address"});
+                 },
+             .item = executor_item});
+}
+
+// ---- job trackers ----
+
+Json tracker_item(const Api& api, const wire::Row& row) {
+  Json item = item_of(row);
+  const bool is_self = text_in(row, "address") == api.facts.address;
+  item["version"] = is_self ? Json(api.facts.version) : Json{};
+  item["is_self"] = is_self;
+  return item;
+}
+
+// Where the store is not shared, there are no others to see.
+Json own_tracker_item(const Api& api) {
+  return {{"name", api.facts.name},       {"address", api.facts.address}, {"partitions", nullptr},
+          {"groups", nullptr},            {"version", api.facts.version}, {"is_self", true}};
+}
+
+void list_trackers(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"page_size", "page_token"}));
+  ask_all_rows(api, exchange, {.what = "trackers"}, kNodesMax,
+               [&api, exchange](const std::vector<wire::Row>& rows) {
+                 std::vector<Json> items;
+                 for (const wire::Row& row : rows) items.push_back(tracker_item(api, row));
+                 if (items.empty()) items.push_back(own_tracker_item(api));
+                 send_items(exchange, std::move(items), "name");
+               });
+}
+
+void show_config(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"page_size", "page_token"}));
+  std::vector<Json> items;
+  for (const ApiFacts::Setting& one : api.facts.settings)
+    items.push_back({{"name", one.name}, {"value", one.value}, {"source", one.source}});
+  send_items(exchange, std::move(items), "name");
+}
+
+constexpr std::array kClusterRoutes{
+    Route{"GET", "/groups", list_groups, Right::kRead},
+    Route{"POST", "/groups/{}:split", split_group, Right::kAdminister},
+    Route{"POST", "/groups/{}/executors", add_executors, Right::kAdminister},
+    Route{"DELETE", "/groups/{}", remove_group, Right::kAdminister},
+    Route{"GET", "/nodes", list_nodes, Right::kRead},
+    Route{"GET", "/executors", list_executors, Right::kRead},
+    Route{"GET", "/trackers", list_trackers, Right::kRead},
+    Route{"GET", "/config", show_config, Right::kAdminister},
+};
+
+}  // namespace
+
+std::span<const Route> cluster_routes() { return kClusterRoutes; }
+
+}  // namespace carillon::jobtracker::api

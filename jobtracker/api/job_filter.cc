@@ -1,0 +1,71 @@
+#include "jobtracker/api/job_filter.h"
+
+#include <algorithm>
+
+#include "jobtracker/api/task_view.h"
+#include "shared/base/time_text.h"
+
+namespace carillon::jobtracker::api {
+namespace {
+
+constexpr int kDefinitions = 0;  // the phases of the list
+constexpr int kOneShots = 1;
+
+bool is_one_of_words(const std::vector<std::string>& words, const std::string& word) {
+  return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool has_tag(const wire::Row& row, const std::string& tag) {
+  return tag.empty() || ("," + text_in(row, "tags") + ",").find("," + tag + ",") != std::string::npos;
+}
+
+}  // namespace
+
+bool JobFilter::matches(const wire::Row& row, int phase) const {
+  if (!text_in(row, "task_id").starts_with(task_prefix)) return false;
+  if (!is_one_of_words(kinds, text_in(row, "kind"))) return false;
+  if (phase == kDefinitions) {
+    return is_one_of_words(states, text_in(row, "state")) && has_tag(row, tag) &&
+           is_text(row, "owner", owner) &&
+           contains_text(row, text, {"task_id", "description", "owner", "tags"});
+  }
+  const Json item = one_shot_item(row);
+  return is_one_shot(row) && is_one_of_words(states, item.value("state", std::string{})) &&
+         contains_text(row, text, {"task_id"});
+}
+
+// Rows of `waiting` have no tags and no owner.
+bool JobFilter::may_match_one_shots() const {
+  const bool is_kind = is_one_of_words(kinds, "at") || is_one_of_words(kinds, "now");
+  return is_kind && tag.empty() && owner.empty();
+}
+
+JobFilter job_filter_of(const Parameters& parameters) {
+  return {.group = parameters.text("group"),
+          .states = parameters.list("state"),
+          .kinds = parameters.list("kind"),
+          .tag = parameters.text("tag"),
+          .owner = parameters.text("owner"),
+          .task_prefix = parameters.text("task_prefix"),
+          .text = parameters.text("text")};
+}
+
+RowList list_of_jobs(const JobFilter& filter) {
+  RowList list{
+      .queries = {{.what = "list", .group = filter.group}},
+      .matches = [filter](const wire::Row& row, int phase) { return filter.matches(row, phase); },
+      .item =
+          [](const wire::Row& row, int phase) {
+            return phase == kOneShots ? one_shot_item(row) : definition_item(row);
+          }};
+  if (filter.may_match_one_shots())
+    list.queries.push_back({.what = "waiting", .group = filter.group});
+  return list;
+}
+
+std::optional<WallTime> parse_shown_time(const std::string& text) {
+  const auto time = parse_time(text);
+  return time.ok() ? std::optional{time.value()} : std::nullopt;
+}
+
+}  // namespace carillon::jobtracker::api

@@ -1,0 +1,126 @@
+#include "jobtracker/api/submission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobtracker/api/body.h"
+#include "jobtracker/api/calendar.h"
+#include "jobtracker/api/idempotency.h"
+#include "shared/base/time_text.h"
+
+namespace carillon::jobtracker::api {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST(Submission, IsOneSpecOrAList) {
+  const Submission one = read_submission(R"({"task_id":"a","shell":"true"})").value();
+  EXPECT_TRUE(one.is_single);
+  ASSERT_THAT(one.jobs, SizeIs(1));
+  EXPECT_EQ(one.jobs.front().spec->task_id, "a");
+  const Submission list =
+      read_submission(R"({"jobs":[{"shell":"true"},{"shell":"false"}],"suspended":true})").value();
+  EXPECT_FALSE(list.is_single);
+  EXPECT_TRUE(list.suspended);
+  EXPECT_THAT(list.jobs, SizeIs(2));
+}
+
+TEST(Submission, AnInvalidJobDoesNotSpoilTheOthers) {
+  const Submission list =
+      read_submission(R"({"jobs":[{"task_id":"a","shel":"true"},{"shell":"true"}]})").value();
+  EXPECT_FALSE(list.jobs[0].spec);
+  EXPECT_EQ(list.jobs[0].answer.task_id, "a");
+  EXPECT_THAT(list.jobs[0].answer.reason, HasSubstr("shel"));
+  EXPECT_TRUE(list.jobs[1].spec);
+}
+
+TEST(Submission, TheWordJobsInASpecIsNoList) {
+  const Submission one = read_submission(R"({"shell":"echo \"jobs\"","tags":["jobs"]})").value();
+  EXPECT_TRUE(one.is_single);
+  EXPECT_TRUE(one.jobs.front().spec);
+}
+
+TEST(Submission, HiddenSecretsAreNotStored) {
+  JobSpec spec;
+  spec.run.kind = RunKind::kHttp;
+  spec.run.http.url = "https://***@host/";
+  EXPECT_THAT(check_no_mask(spec).error().message, HasSubstr("http.url"));
+  spec.run.http.url = "https://host/";
+  spec.run.http.headers["Authorization"] = "***";
+  EXPECT_THAT(check_no_mask(spec).error().message, HasSubstr("Authorization"));
+  spec.run.http.headers.clear();
+  EXPECT_TRUE(check_no_mask(spec).ok());
+}
+
+TEST(ParseJson, RefusesWhatIsRepeatedDeepOrNotJson) {
+  EXPECT_FALSE(parse_json(R"({"a":1,"a":2})").ok());
+  EXPECT_TRUE(parse_json(R"([{"a":1},{"a":2}])").ok());
+  EXPECT_FALSE(parse_json("{").ok());
+  EXPECT_FALSE(parse_json("\xff").ok());
+  EXPECT_FALSE(parse_json(std::string(1000, '[')).ok());
+}
+
+TEST(RecentKeys, AKeyWithAnotherFingerprintIsRefused) {
+  RecentKeys keys;
+  CallKey key{.number = {.client = 7, .sequence = 1}, .fingerprint = 1};
+  EXPECT_TRUE(keys.note(key));
+  EXPECT_TRUE(keys.note(key));
+  key.fingerprint = 2;
+  EXPECT_FALSE(keys.note(key));
+}
+
+TEST(RecentKeys, TheOldestIsForgottenFirst) {
+  RecentKeys keys;
+  for (std::size_t i = 0; i <= RecentKeys::kKeysMax; ++i) {
+    const auto client = static_cast<std::int64_t>(i + 1);
+    EXPECT_TRUE(keys.note({.number = {.client = client, .sequence = 1}, .fingerprint = 1}));
+  }
+  EXPECT_TRUE(keys.note({.number = {.client = 1, .sequence = 1}, .fingerprint = 2}));
+  const auto last = static_cast<std::int64_t>(RecentKeys::kKeysMax);
+  EXPECT_FALSE(keys.note({.number = {.client = last, .sequence = 1}, .fingerprint = 2}));
+}
+
+wire::Row scheduled(const std::string& task_id, const std::string& kind, const std::string& schedule,
+                    const std::string& next_fire) {
+  return {{"task_id", task_id}, {"group", "ops"},      {"kind", kind},
+          {"schedule", schedule}, {"tz", "UTC"},       {"dst", "auto"},
+          {"state", "active"},  {"next_fire", next_fire}};
+}
+
+TEST(Calendar, CountsFiresByMinute) {
+  const WallTime from = parse_time("2026-11-21T08:00:00Z").value();
+  const Calendar calendar =
+      calendar_of({scheduled("a", "cron", "*/15 * * * *", "2026-11-21T08:00:00.000Z"),
+                   scheduled("b", "every", "30s", "2026-11-21T08:00:10.000Z"),
+                   scheduled("c", "fixed_delay", "1h", "2026-11-21T08:30:00.000Z")},
+                  {.from = from, .until = from + std::chrono::hours{1}});
+  EXPECT_EQ(calendar.minutes.at({from, "ops"}), 3);  // one of a, two of b
+  EXPECT_EQ(calendar.minutes.at({from + std::chrono::minutes{1}, "ops"}), 2);
+  EXPECT_EQ(calendar.minutes.at({from + std::chrono::minutes{30}, "ops"}), 4);
+  EXPECT_TRUE(calendar.is_complete);
+}
+
+TEST(Calendar, ListsTheJobsOfAMinute) {
+  const WallTime from = parse_time("2026-11-21T08:15:00Z").value();
+  const Calendar calendar =
+      calendar_of({scheduled("a", "cron", "*/15 * * * *", "2026-11-21T08:00:00.000Z")},
+                  {.from = from, .until = from + std::chrono::minutes{1}, .lists_jobs = true});
+  ASSERT_THAT(calendar.fires, SizeIs(1));
+  EXPECT_EQ(calendar.fires.front().task_id, "a");
+  EXPECT_EQ(calendar.fires.front().at, from);
+}
+
+TEST(Calendar, ShowsClockChanges) {
+  wire::Row berlin = scheduled("a", "cron", "0 12 * * *", "2027-03-28T10:00:00.000Z");
+  berlin[4].second = "Europe/Berlin";
+  const WallTime from = parse_time("2027-03-28T00:00:00Z").value();
+  const Calendar calendar =
+      calendar_of({berlin}, {.from = from, .until = from + std::chrono::hours{24}});
+  ASSERT_THAT(calendar.changes, SizeIs(1));
+  EXPECT_EQ(calendar.changes.front().at, parse_time("2027-03-28T01:00:00Z").value());
+  EXPECT_EQ(calendar.changes.front().change_s, 3600);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker::api
