@@ -20,7 +20,8 @@ std::size_t bytes_bound(const JobSpec& job) {
       job.payload.size() + job.schedule.cron.size() + job.schedule.tz.size() +
       job.run.handler.size() + job.run.shell.size() + job.run.script_language.size() +
       job.run.script_source.size() + job.run.http.method.size() + job.run.http.url.size() +
-      job.run.http.body.size() + job.run.script_remark.size() + job.client_group.size();
+      job.run.http.body.size() + job.run.script_remark.size() + job.client_group.size() +
+      job.traceparent.size();
   for (const std::string& tag : job.tags) bytes += tag.size() + kPerText;
   for (const std::string& part : job.run.command) bytes += part.size() + kPerText;
   for (const auto& [name, value] : job.params) bytes += name.size() + value.size() + 2 * kPerText;

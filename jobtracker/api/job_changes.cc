@@ -35,10 +35,20 @@ void send_dry_run(Api& api, const ExchangePtr& exchange, const Submission& submi
   exchange->send({{"results", std::move(results)}});
 }
 
+// The trace context of the call, for jobs that have none. One that is malformed is ignored, as W3C
+// asks for.
+void take_traceparent(Submission& submission, const std::string& traceparent) {
+  if (!check_traceparent(traceparent).ok()) return;
+  for (Submission::One& one : submission.jobs) {
+    if (one.spec && one.spec->traceparent.empty()) one.spec->traceparent = traceparent;
+  }
+}
+
 void post_jobs(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"dry_run"}));
   const bool is_dry_run = CARILLON_TRY_CALL(exchange, exchange->parameters.flag("dry_run"));
   Submission submission = CARILLON_TRY_CALL(exchange, read_submission(exchange->call.body));
+  take_traceparent(submission, exchange->header("traceparent"));
   if (is_dry_run) return send_dry_run(api, exchange, submission);
   const bool is_single = submission.is_single;
   submit(api, exchange, std::move(submission),
