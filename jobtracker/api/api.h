@@ -79,6 +79,7 @@ std::span<const Route> job_change_routes();
 std::span<const Route> transfer_routes();
 std::span<const Route> run_routes();
 std::span<const Route> output_routes();
+std::span<const Route> history_routes();
 std::span<const Route> cluster_routes();
 std::span<const Route> script_routes();
 std::span<const Route> schedule_routes();

@@ -21,6 +21,7 @@ std::vector<Route> all_routes() {
   add(transfer_routes());
   add(run_routes());
   add(output_routes());
+  add(history_routes());
   add(cluster_routes());
   add(script_routes());
   add(schedule_routes());
