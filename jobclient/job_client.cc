@@ -228,6 +228,10 @@ Result<RowPage> JobClient::counts(const RowFilter& filter) {
   return query(*thread_, "counts", filter);
 }
 
+Result<RowPage> JobClient::figures(const RowFilter& filter) {
+  return query(*thread_, "figures", filter);
+}
+
 Result<RowPage> JobClient::list(const RowFilter& filter) { return query(*thread_, "list", filter); }
 
 Result<RowPage> JobClient::waiting(const RowFilter& filter) {

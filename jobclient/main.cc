@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jobclient/cli/program.h"
+#include "jobclient/cli/web_page.h"
 #include "shared/base/folders.h"
 #include "shared/base/hidden_arguments.h"
 #include "shared/sql/mysql/mysql_connection.h"
@@ -60,7 +61,8 @@ int run(int argc, char** argv) {
             return JobClient::open(options);
           },
       .open_database = open_database,
-      .pause = pause};
+      .pause = pause,
+      .open_page = [&](const std::string& url) { open_web_page(environment, default_data, url); }};
   const int status = run_program(arguments, environment, around);
   std::cout.flush();
   if (!std::cout && status == kDone) {

@@ -1,6 +1,7 @@
 #include "jobtracker/host.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -81,7 +82,7 @@ std::string address_of(const Settings& settings, const net::ServerTransport& tra
 // ---- the doors ----
 
 int Host::open_doors() {
-  auto signals = Signals::open(loop_, [this](int, int) { on_signal(); });
+  auto signals = Signals::open(loop_, [this](int signal, int) { on_signal(signal); });
   if (!signals.ok()) return exit_with(kExitBug, signals.error().message);
   signals_ = std::move(signals).value();
   if (const Status made = make_data_folder(settings_); !made.ok())
@@ -104,12 +105,15 @@ Status Host::listen() {
   if (settings_.http.empty()) return {};
   CARILLON_TRY(start_api());
   auto pages = OperationsPages::open(
-      settings_.http, loop_,
-      [this] {
-        auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
-        numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
-        return numbers;
-      },
+      settings_.http, settings_.http_access, loop_,
+      {.metrics = [this] { return metrics(); },
+       .levels =
+           [this](const std::string& group, OperationsPages::OnLevels done) {
+             if (tracker() != nullptr) return tracker()->ask_levels(group, std::move(done));
+             done(Error{ErrorCode::kUnavailable, "the job tracker is starting, try again"});
+           },
+       .on_answered = [this](Duration time) { http_times_.record(time); },
+       .names = settings_.http_names},
       settings_.xxl_listen.empty() ? xxl_.get() : nullptr, api_pages());
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
@@ -160,6 +164,21 @@ Result<std::optional<std::string>> Host::stored_key(const std::string& public_ke
   return principal ? std::optional{principal->name} : std::nullopt;
 }
 
+// Copies the numbers of the loop; the metrics are made of them on the thread of the HTTP server.
+std::function<std::vector<Metric>()> Host::metrics() {
+  TrackerMetrics numbers = tracker() == nullptr ? TrackerMetrics{} : tracker()->metrics();
+  numbers.stats.emplace_back("standing_by", stands_by_ ? 1 : 0);
+  return [this, numbers = std::move(numbers)] {
+    std::vector<Metric> all = metrics_of(numbers);
+    all.push_back({.name = "carillon_http_request_seconds",
+                   .help = "Time from a request over HTTP to its answer",
+                   .type = MetricType::kHistogram,
+                   .samples = {Sample{.histogram = http_times_.values(kMicroseconds)}}});
+    all.push_back(build_info());
+    return all;
+  };
+}
+
 Status Host::listen_to_executors() {
   poster_ = CARILLON_TRY(net::HttpPoster::start(
       {.ca_file = settings_.xxl_ca, .guard = settings_.tracker.executor_guard}, loop_, clock_));
@@ -192,13 +211,25 @@ Status Host::listen_to_executors() {
        .any_name = xxl_->asks_for_token(),
        .body_max = XxlAdmin::kBodyMax,
        .option = "--xxl-listen",
-       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); }},
+       .access = settings_.http_access,
+       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); },
+       .on_answered = [this](Duration time) { http_times_.record(time); }},
       [this](const net::HttpCall& call, const net::HttpResponder& responder) {
         xxl_->call(call, responder);
       });
   if (!server.ok()) return server.error().with_context("--xxl-listen");
   xxl_server_ = std::move(server).value();
   return {};
+}
+
+// As browsers reach it, as far as this machine knows.
+std::string Host::console_url() const {
+  if (!settings_.sign_in.console_url.empty() || !pages_) return settings_.sign_in.console_url;
+  const auto url = net::parse_http_url(pages_->url());
+  if (!url.ok()) return pages_->url();
+  const std::string& host = url.value().host;
+  if (host != "*" && host != "0.0.0.0" && host != "::") return pages_->url();
+  return url.value().scheme + "://" + host_name() + ":" + url.value().port;
 }
 
 // Whether the address leads to one of this job tracker's own ports.
@@ -214,7 +245,25 @@ bool Host::is_own_port(const std::string& address) const {
   return is_port && net::is_own_machine(url.value().host);
 }
 
-void Host::on_signal() {
+// Otherwise a closed terminal stops it.
+bool Host::reloads_on_hangup() const {
+  return settings_.http_access.has_tls() || is_managed(environment_);
+}
+
+void Host::reload_certificates() {
+  if (!settings_.http_access.has_tls()) return log_.info("there is no certificate to read again");
+  for (const Status& status : {pages_ ? pages_->reload_certificate() : Status{},
+                               xxl_server_ ? xxl_server_->reload_certificate() : Status{}}) {
+    if (status.ok()) continue;
+    return log_.error("cannot use the new certificate; keeping the old one", "error",
+                      status.error().message);
+  }
+  log_.info("read the certificate again; new connections use it", "file",
+            settings_.http_access.certificate);
+}
+
+void Host::on_signal(int signal) {
+  if (signal == SIGHUP && reloads_on_hangup()) return reload_certificates();
   if (std::exchange(is_to_stop_, true)) return stop();
   // An error of the service manager is ignored.
   (void)sd_notify(environment_, "STOPPING=1");
@@ -355,6 +404,7 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   life_ = std::move(life);
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->use(access_);
+  tracker()->set_console(console_url());
   tracker()->set_poster(*poster_);
   tracker()->set_courier(*courier_);
   tracker()->go_on_from(std::move(memory));

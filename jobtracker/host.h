@@ -68,12 +68,16 @@ class Host {
 
   int open_doors();
   Status listen();
+  std::function<std::vector<Metric>()> metrics();
   Status listen_to_executors();
   Status start_api();
   FurtherPages api_pages();
   Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
-  void on_signal();
+  std::string console_url() const;
+  void on_signal(int signal);
+  bool reloads_on_hangup() const;
+  void reload_certificates();
   void stop();
   void leave();
   void watch_leaving();
@@ -108,6 +112,7 @@ class Host {
   const Logger log_{"jobtracker"};
   EventLoop loop_{clock_};
   AccessRegistry access_{[this] { return clock_.wall_now(); }};
+  SharedHistogram<kShortTimeBounds> http_times_{};
   std::unique_ptr<net::ServerWithChannel> transport_;
   std::unique_ptr<api::ApiServer> api_;  // nullptr: no HTTP
   std::unique_ptr<net::Poster> poster_;

@@ -59,10 +59,13 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       recurrence_(config_.recurrence, catalog_, ownership_, *this, executing_, batcher_, *this,
                   feedback_, *this, ids_, clock_, task_runner, log_),
       completion_(catalog_, *this, executing_, workers_, batcher_, recurrence_, feedback_, alarms_,
-                  *this, *this, *this, ids_, clock_, random, log_),
-      dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
-                  clock_, task_runner, recurrence_.admission(), completion_, *this, log_),
+                  *this, metrics_, *this, *this, ids_, clock_, random, log_),
+      dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, metrics_, batcher_,
+                  questions, clock_, task_runner, recurrence_.admission(), completion_, *this,
+                  log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
+      figures_(metrics_, catalog_, ownership_, executing_, workers_, executors_, questions,
+               batcher_, clock_),
       auditor_(batcher_, ids_, clock_),
       access_(batcher_, auditor_, *this, clock_),
       retention_(config_.retention, ownership_, batcher_, clock_,
@@ -97,7 +100,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
           },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
-              batcher_, *this, feedback_, alarms_, *this, *this, auditor_, ids_, clock_),
+              batcher_, *this, feedback_, alarms_, *this, *this, auditor_, metrics_, ids_, clock_),
       stops_(catalog_, executing_, workers_, completion_, batcher_, *this, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, stops_, auditor_, ids_, clock_),
@@ -122,8 +125,8 @@ JobTracker::Memory JobTracker::take_memory(const Partitions& kept) {
       .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now()), ownership_.owned()),
       .called_off = stops_.take_called_off(),
       .executor_silence = std::exchange(executor_silence_, {}),
-      .definitions =
-          is_known ? catalog_.take_known(kept & ownership_.owned()) : KnownDefinitions{}};
+      .definitions = is_known ? catalog_.take_known(kept & ownership_.owned()) : KnownDefinitions{},
+      .metrics = std::exchange(metrics_, {})};
 }
 
 void JobTracker::go_on_from(Memory memory) {
@@ -131,6 +134,7 @@ void JobTracker::go_on_from(Memory memory) {
   recovery_.go_on_from(std::move(memory.silences));
   stops_.go_on_from(std::move(memory.called_off));
   executor_silence_ = std::move(memory.executor_silence);
+  metrics_ = std::move(memory.metrics);
   first_question_ = {.known = memory.definitions.partitions,
                      .unsettled = std::move(memory.definitions.unsettled)};
   catalog_.go_on_from(std::move(memory.definitions.definitions));
@@ -207,6 +211,9 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     registry_.run_once();
     pusher_.run_once();
     alarms_.run_once();
+  });
+  every(std::chrono::seconds{1}, [this] {
+    if (!stopping_ && !may_be_fenced()) figures_.run_once();
   });
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });

@@ -15,6 +15,7 @@
 #include "jobtracker/completion/completion.h"
 #include "jobtracker/dispatch/dispatcher.h"
 #include "jobtracker/feedback/feedback_desk.h"
+#include "jobtracker/figures/figures_desk.h"
 #include "jobtracker/intake/act.h"
 #include "jobtracker/intake/submit.h"
 #include "jobtracker/log_indexer.h"
@@ -31,11 +32,13 @@
 #include "jobtracker/state/executor_silence.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/group_maker.h"
+#include "jobtracker/state/group_metrics.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/run_tally.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/group_split.h"
 #include "jobtracker/store/heartbeat_watch.h"
+#include "jobtracker/tracker_metrics.h"
 #include "shared/base/random.h"
 #include "shared/base/sizes.h"
 #include "shared/net/address_guard.h"
@@ -117,6 +120,7 @@ class JobTracker final : public net::ServerReceiver,
     CalledOff called_off{};
     ExecutorSilence executor_silence{};
     KnownDefinitions definitions{};
+    GroupMetrics metrics{};
   };
   // `kept`: the partitions that the next session also owns.
   Memory take_memory(const Partitions& kept);
@@ -164,6 +168,12 @@ class JobTracker final : public net::ServerReceiver,
   // A stalled session can still be replaced.
   bool is_stalled() const { return batcher_.is_stalled(); }
   std::vector<Stat> stats() const;
+  TrackerMetrics metrics() const;
+  // The current work of a node group, also of one that another job tracker owns.
+  void ask_levels(const std::string& group, FiguresDesk::OnLevels done) {
+    if (const Status may = may_take(); !may.ok()) return done(may.error());
+    figures_.ask_levels(group, std::move(done));
+  }
   const Partitions& owned() const { return ownership_.owned(); }
   const DefinitionCounts& definition_counts() const { return catalog_.definition_counts(); }
   // The highest number of a known node group.
@@ -297,6 +307,7 @@ class JobTracker final : public net::ServerReceiver,
   ExecutorHealth executor_health_{executors_};
   ExecutorSilence executor_silence_;
   Workers workers_;
+  GroupMetrics metrics_{};
   Batcher batcher_;
   FeedbackDesk feedback_;
   AlarmDesk alarms_;
@@ -304,6 +315,7 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  FiguresDesk figures_;
   Auditor auditor_;
   AccessDesk access_;
   Retention retention_;

@@ -3,13 +3,14 @@
 #include <filesystem>
 #include <utility>
 
+#include "jobtracker/sign_in_options.h"
 #include "shared/base/host_name.h"
 #include "shared/base/secret_file.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/job/zone.h"
-#include "shared/net/address_guard.h"
 #include "shared/net/endpoint.h"
+#include "shared/net/networks.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -104,11 +105,37 @@ std::vector<Option> network_options() {
        .section = "Network"},
       {.name = "http",
        .placeholder = "HOST:PORT",
-       .help = "Address that serves /healthz, /readyz and /metrics and registers xxl-job "
-               "executors. off disables it.",
+       .help = "Address that serves /healthz, /readyz, /metrics and /autoscale/GROUP and registers "
+               "xxl-job executors. off disables it.",
        .fallback = "127.0.0.1:8080",
        .check = check_http,
        .section = "Network"},
+      {.name = "http-cert",
+       .placeholder = "FILE",
+       .help =
+           "PEM file with the certificate of the HTTP ports (--http, --xxl-listen), then those "
+           "of its authorities. Both ports then speak HTTPS. SIGHUP reads it and its key again.",
+       .section = "Network"},
+      {.name = "http-key",
+       .placeholder = "FILE",
+       .help = "PEM file with the private key of this certificate.",
+       .section = "Network"},
+      {.name = "behind-proxy",
+       .kind = OptionKind::kList,
+       .placeholder = "CIDR,...",
+       .help = "Networks of the proxies in front of the HTTP ports. Others cannot connect, except "
+               "from this machine. The proxies report clients by X-Forwarded-For and "
+               "X-Forwarded-Proto, and check host names.",
+       .check = net::check_network,
+       .section = "Network",
+       .by_comma = true},
+      {.name = "http-names",
+       .kind = OptionKind::kList,
+       .placeholder = "NAME,...",
+       .help = "Further host names under which these pages may be called, like that of a proxy.",
+       .fallback_help = "only the machine's own name and addresses",
+       .section = "Network",
+       .by_comma = true},
       {.name = "keys",
        .placeholder = "DIR",
        .help = "Folder with server.key, server.pub and clients/*.pub. Only programs with one of "
@@ -117,7 +144,8 @@ std::vector<Option> network_options() {
       {.name = "insecure",
        .kind = OptionKind::kSwitch,
        .help = "Accept every connection without authentication. Any program that can connect can "
-               "run commands on every task tracker.",
+               "run commands on every task tracker. With --keys, only allow HTTP ports without "
+               "encryption on addresses that other machines reach.",
        .section = "Network"},
   };
 }
@@ -180,6 +208,25 @@ std::vector<Option> xxl_options() {
   };
 }
 
+// HTTP ports that other machines reach need encryption, or --insecure. It may then be given with
+// keys, and changes nothing else.
+Status read_http(const Configuration& configuration, Settings& settings) {
+  settings.http_access = {.certificate = configuration.text("http-cert"),
+                          .key = configuration.text("http-key"),
+                          .proxies = configuration.list("behind-proxy")};
+  CARILLON_TRY(net::check_http_access(settings.http_access));
+  for (const auto& [option, address] :
+       {std::pair{"--http", settings.http},
+        std::pair{"--xxl-listen", configuration.text("xxl-listen")}}) {
+    if (address.empty() || address == "off") continue;
+    const Status is_private = net::check_http_privacy(settings.http_access, option, address);
+    if (is_private.ok()) continue;
+    if (!configuration.is_on("insecure")) return is_private;
+    if (!settings.access.keys.empty()) settings.access.insecure = false;
+  }
+  return {};
+}
+
 // A registered executor gets jobs, and a reported result ends one, so access needs a token.
 Status read_xxl(const Configuration& configuration, Settings& settings) {
   settings.xxl_listen = configuration.text("xxl-listen");
@@ -189,17 +236,19 @@ Status read_xxl(const Configuration& configuration, Settings& settings) {
   if (address.empty() || address == "off") return {};
   const net::Endpoint endpoint = CARILLON_TRY(net::parse_host_port(address));
   if (endpoint.is_loopback() || !settings.xxl_tokens.empty() || settings.access.insecure) return {};
-  constexpr const char* kRemedy = " (give the executors' token with --xxl-token, or --insecure)";
+  // With keys, --insecure is not about tokens.
+  const std::string remedy = " (give the executors' token with --xxl-token" +
+                             std::string{settings.access.keys.empty() ? ", or --insecure)" : ")"};
   if (settings.xxl_listen.empty()) {
     settings.xxl_closed =
         "executors cannot register at this job tracker: other machines can reach it, and it has no "
         "token" +
-        std::string{kRemedy};
+        remedy;
     return {};
   }
   return Error{ErrorCode::kInvalidArgument,
                "--xxl-listen " + address +
-                   " would accept calls from every machine that reaches it" + kRemedy};
+                   " would accept calls from every machine that reaches it" + remedy};
 }
 
 Status check_recipient(const std::string& recipient) { return check_alarm_recipient(recipient); }
@@ -386,6 +435,7 @@ Program make_program(const Environment& environment) {
   append(program.options, store_options(environment));
   append(program.options, network_options());
   append(program.options, xxl_options());
+  append(program.options, sign_in_options());
   append(program.options, alarm_options());
   append(program.options, schedule_options());
   program.options.push_back({.name = "name",
@@ -419,11 +469,14 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.listen = configuration.text("listen");
   settings.advertise = configuration.text("advertise");
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
+  settings.http_names = configuration.list("http-names");
   settings.store_wait = configuration.duration("store-wait");
   settings.silence = configuration.duration("silence");
   settings.access = {.keys = configuration.text("keys"),
                      .insecure = configuration.is_on("insecure")};
+  CARILLON_TRY(read_http(configuration, settings));
   CARILLON_TRY(read_xxl(configuration, settings));
+  settings.sign_in = CARILLON_TRY(read_sign_in(configuration, /*has_proxies=*/false));
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
 
   JobTrackerConfig& tracker = settings.tracker;

@@ -28,6 +28,7 @@ void Retention::step(std::int64_t rows_max) {
             .clients_before = now - config_.clients,
             .counts_before = now - config_.counts,
             .audit_before = IdSource::first_of(now - config_.audit),
+            .figures_before = now - config_.figures,
             .limit = rows_max},
       [this, rows_max, ended_before = ended_()](Operation&, const Outcome& outcome, const Error*) {
         is_at_it_ = false;

@@ -18,6 +18,8 @@ struct RetentionConfig {
   Duration counts = std::chrono::hours{24 * 400};
   // Changes and who made them.
   Duration audit = std::chrono::hours{24 * 90};
+  // The figures of each minute.
+  Duration figures = std::chrono::hours{24 * 8};
   // The last requests of a client.
   Duration clients = std::chrono::hours{24 * 7};
 };

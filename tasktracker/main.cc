@@ -1,5 +1,6 @@
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -39,8 +40,8 @@ class ReadyLine {
   ReadyLine(const TaskTrackerOptions& options, const Environment& environment)
       : options_(options), environment_(environment) {}
 
-  // `xxl`: address for an xxl-job admin; or empty.
-  void say(const std::string& tracker, const std::string& xxl) {
+  // `xxl`: address for an xxl-job admin; `http`: address of its pages; or empty.
+  void say(const std::string& tracker, const std::string& xxl, const std::string& http) {
     const bool is_off = tracker == "off";
     if (!said_.exchange(true)) {
       std::string line = "tasktracker: ready name=" + options_.name + " tracker=off";
@@ -49,6 +50,7 @@ class ReadyLine {
         line = "tasktracker: ready group=" + options_.group + " name=" + options_.name +
                " threads=" + std::to_string(options_.threads) + " tracker=" + tracker;
       if (!xxl.empty()) line += " appname=" + options_.xxl.app_name + " xxl=" + xxl;
+      if (!http.empty()) line += " http=" + http;
       std::puts(line.c_str());
       std::fflush(stdout);
     }
@@ -63,20 +65,42 @@ class ReadyLine {
   std::atomic<bool> said_{false};
 };
 
-// A closed terminal stops the worker, unless it was started with nohup.
-bool hangup_is_ignored() {
+// What SIGHUP means.
+enum class Hangup : std::uint8_t {
+  kIgnored,  // started with nohup
+  kStops,    // the terminal was closed
+  kReloads   // read the certificate again
+};
+
+Hangup meaning_of_hangup(const TaskTrackerOptions& options, const Environment& environment) {
+  if (!options.http_certificate.empty() || is_managed(environment)) return Hangup::kReloads;
   struct sigaction action {};
-  return ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  const bool is_ignored =
+      ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  return is_ignored ? Hangup::kIgnored : Hangup::kStops;
+}
+
+void reload_certificate(TaskTracker& tracker, const std::string& file) {
+  const Logger log{"tasktracker"};
+  if (file.empty()) return log.info("there is no certificate to read again");
+  const Status status = tracker.reload_certificate();
+  if (status.ok())
+    log.info("read the certificate again; new connections use it", "file", file);
+  else
+    log.error("cannot use the new certificate; keeping the old one", "error",
+              status.error().message);
 }
 
 int run(Settings settings, const Environment& environment) {
-  const bool ignore_hangup = hangup_is_ignored();
+  const Hangup hangup = meaning_of_hangup(settings.options, environment);
   const SystemClock clock;
   EventLoop loop(clock);
   std::unique_ptr<TaskTracker> tracker;
   bool stopping = false;
   const auto signals = Signals::open(loop, [&](int signal, int) {
-    if (signal == SIGHUP && ignore_hangup) return;
+    if (signal == SIGHUP && hangup == Hangup::kIgnored) return;
+    if (signal == SIGHUP && hangup == Hangup::kReloads)
+      return reload_certificate(*tracker, settings.options.http_certificate);
     (void)sd_notify(environment, "STOPPING=1");  // See above.
     tracker->request_stop(stopping ? Duration{0} : settings.drain_timeout);
     stopping = true;
@@ -85,7 +109,9 @@ int run(Settings settings, const Environment& environment) {
 
   if (settings.options.name.empty()) settings.options.name = process_name();
   ReadyLine ready(settings.options, environment);
-  settings.options.on_ready = [&](const std::string& at) { ready.say(at, tracker->xxl_address()); };
+  settings.options.on_ready = [&](const std::string& at) {
+    ready.say(at, tracker->xxl_address(), tracker->http_address());
+  };
   settings.options.on_stopped = [&loop] { loop.stop(); };
   auto opened = TaskTracker::open(settings.options);
   if (!opened.ok()) return fail(kExitUsage, opened.error().message);

@@ -10,8 +10,8 @@
 
 #include "shared/base/secret_file.h"
 #include "shared/base/utf8.h"
-#include "shared/net/address_guard.h"
 #include "shared/net/endpoint.h"
+#include "shared/net/networks.h"
 #include "shared/runtime/thread.h"
 
 namespace carillon::tasktracker {
@@ -35,6 +35,11 @@ std::string data_folder(const Environment& environment) {
 Status check_tracker(const std::string& text) {
   if (text == kOff) return {};
   return net::check_endpoint(text);
+}
+
+Status check_http(const std::string& text) {
+  if (text != kOff) CARILLON_TRY(net::parse_host_port(text));
+  return {};
 }
 
 std::vector<Option> work_options() {
@@ -73,6 +78,12 @@ std::vector<Option> work_options() {
        .kind = OptionKind::kList,
        .placeholder = "KEY=VALUE",
        .help = "Label of this worker, shown by `jobclient nodes`.",
+       .section = "Work"},
+      {.name = "http",
+       .placeholder = "HOST:PORT",
+       .help = "Address that serves /healthz and /metrics of this worker. off disables it.",
+       .fallback = kOff,
+       .check = check_http,
        .section = "Work"},
       {.name = "allow",
        .kind = OptionKind::kList,
@@ -197,6 +208,16 @@ std::vector<Option> xxl_options() {
        .help = "File with this access token, instead of --xxl-token: other users can read the "
                "arguments of a program.",
        .section = "xxl-job"},
+      {.name = "http-cert",
+       .placeholder = "FILE",
+       .help = "PEM file with the certificate of --xxl-port, then those of its authorities. The "
+               "executor then registers an https:// address, whose host the certificate must name. "
+               "SIGHUP reads it and its key again.",
+       .section = "xxl-job"},
+      {.name = "http-key",
+       .placeholder = "FILE",
+       .help = "PEM file with the private key of this certificate.",
+       .section = "xxl-job"},
       {.name = "xxl-ca",
        .placeholder = "FILE",
        .help = "PEM file with the certificate authorities that sign the certificates of admins at "
@@ -285,7 +306,7 @@ namespace {
 
 Result<XxlOptions> read_xxl(const Configuration& configuration) {
   for (const char* name : {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-token-file",
-                           "xxl-ca", "xxl-log-path", "xxl-log-days"}) {
+                           "http-cert", "http-key", "xxl-ca", "xxl-log-path", "xxl-log-days"}) {
     if (configuration.was_given(name) && !configuration.was_given("xxl-admin")) {
       return Error{ErrorCode::kInvalidArgument, configuration.source(name) +
                                                     " requires an xxl-job admin (give one with "
@@ -387,6 +408,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.name = configuration.text("name");
   options.threads = static_cast<int>(configuration.number("threads"));
   options.labels = CARILLON_TRY(read_labels(configuration));
+  if (configuration.text("http") != kOff) options.http = configuration.text("http");
   options.allow = configuration.list("allow");
   options.http_job_networks = configuration.list("http-job-networks");
   if (configuration.was_given("data")) CARILLON_TRY(make_data_folder(configuration));
@@ -396,6 +418,8 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.token_file = configuration.text("token-file");
   options.keys = configuration.text("keys");
   options.insecure = configuration.is_on("insecure");
+  options.http_certificate = configuration.text("http-cert");
+  options.http_key = configuration.text("http-key");
   options.kill_grace = configuration.duration("kill-grace");
   options.kill_leftovers = configuration.is_on("kill-leftovers");
   options.stop_without_lease = configuration.is_on("stop-without-lease");

@@ -21,6 +21,7 @@
 #include "shared/runtime/thread.h"
 #include "shared/wire/spec_words.h"
 #include "tasktracker/executor/xxl_executor.h"
+#include "tasktracker/metrics/metrics_pages.h"
 #include "tasktracker/run/run_as.h"
 #include "tasktracker/run/run_environment.h"
 #include "tasktracker/run/run_pool.h"
@@ -164,6 +165,7 @@ class Inside final : public TaskTracker {
         environment_(Environment::of_process()),
         environment_of_runs_(environment_for_runs(environment_, options_.trackers, run_as)),
         http_(http_with({}, std::move(http_guard))),
+        metrics_(options_.threads),
         loop_(clock_) {}
   ~Inside() override {
     if (started_) {
@@ -173,10 +175,15 @@ class Inside final : public TaskTracker {
   }
 
   const TaskTrackerOptions& options() const { return options_; }
+  Status serve_pages();
   Status connect(const Config& config);
   Status serve_xxl(const Config& config);
   Status handle(const std::string& name, JobRunner runner, HandlerHooks hooks) override;
   std::string xxl_address() const override { return executor_ ? executor_->address() : ""; }
+  Status reload_certificate() override {
+    return executor_ ? executor_->reload_certificate() : Status{};
+  }
+  std::string http_address() const override { return pages_ ? pages_->url() : ""; }
   Status start() override;
   void request_stop(Duration drain) override;
   void wait_stopped() override;
@@ -196,17 +203,26 @@ class Inside final : public TaskTracker {
   tasktracker::Handlers handlers_;
   tasktracker::HandlersHooks hooks_;
   const Logger log_{"worker"};
+  tasktracker::WorkerMetrics metrics_;
   EventLoop loop_;
   std::unique_ptr<outbox::OutboxThread> outbox_;  // wakes the loop
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<RunPool> pool_;
   std::unique_ptr<Worker> worker_;                      // for a job tracker, or null
   std::unique_ptr<tasktracker::XxlExecutor> executor_;  // for an xxl-job admin, or null
+  std::unique_ptr<tasktracker::MetricsPages> pages_;    // or null
   std::atomic<int> parts_running_{0};
   std::atomic<bool> started_{false};
   Mutex mutex_;  // several threads may wait for the end
   std::unique_ptr<Thread> thread_;
 };
+
+Status Inside::serve_pages() {
+  auto pages = tasktracker::MetricsPages::open(options_.http, metrics_);
+  if (!pages.ok()) return pages.error().with_context("--http");
+  pages_ = std::move(pages).value();
+  return {};
+}
 
 Status Inside::connect(const Config& config) {
   const net::Access access{
@@ -228,7 +244,8 @@ Status Inside::connect(const Config& config) {
                                      std::move(outbox),
                                      Worker::Callbacks{.on_ready = options_.on_ready,
                                                        .on_stopped = [this] { loop_.stop(); },
-                                                       .wake = [this] { loop_.wake(); }});
+                                                       .wake = [this] { loop_.wake(); },
+                                                       .metrics = &metrics_});
   loop_.at_end_of_turn([this] {
     worker_->end_turn();
     return false;
@@ -238,15 +255,17 @@ Status Inside::connect(const Config& config) {
 
 Status Inside::serve_xxl(const Config& config) {
   if (!options_.xxl.ca.empty()) CARILLON_TRY(net::check_ca_file(options_.xxl.ca, "--xxl-ca"));
-  executor_ = CARILLON_TRY(tasktracker::XxlExecutor::open({.options = options_.xxl,
-                                                           .node = options_.name,
-                                                           .data = data_folder(),
-                                                           .allow = config.runner.allow,
-                                                           .insecure = options_.insecure,
-                                                           .run_as = config.runner.run_as,
-                                                           .process = config.runner.process},
-                                                          handlers_, hooks_, environment_of_runs_,
-                                                          admin_http_, clock_));
+  executor_ = CARILLON_TRY(tasktracker::XxlExecutor::open(
+      {.options = options_.xxl,
+       .node = options_.name,
+       .data = data_folder(),
+       .allow = config.runner.allow,
+       .insecure = options_.insecure,
+       .access = {.certificate = options_.http_certificate, .key = options_.http_key},
+       .run_as = config.runner.run_as,
+       .process = config.runner.process,
+       .metrics = &metrics_},
+      handlers_, hooks_, environment_of_runs_, admin_http_, clock_));
   return {};
 }
 
@@ -336,6 +355,7 @@ Result<std::unique_ptr<TaskTracker>> TaskTracker::open(TaskTrackerOptions option
   const Config config = CARILLON_TRY(make_config(options));
   auto inside =
       std::make_unique<Inside>(std::move(options), config.http_guard, config.runner.run_as);
+  if (!inside->options().http.empty()) CARILLON_TRY(inside->serve_pages());
   if (!inside->options().trackers.empty()) CARILLON_TRY(inside->connect(config));
   if (!inside->options().xxl.admins.empty()) CARILLON_TRY(inside->serve_xxl(config));
   return std::unique_ptr<TaskTracker>(std::move(inside));

@@ -105,6 +105,7 @@ void TrackerLink::on_registered(TrackerSession& tracker, const wire::Registered&
   trackers_.stay();
   if (tracker.fetcher.is_registered()) return;  // A repetition.
   tracker.fetcher.on_registered(registered, clock_.steady_now());
+  ++registrations_;
   unanswered_registers_[place_of(tracker)] = 0;
   if (registered.parts > 1 && !is_split()) split(registered.parts);
   if (is_split()) take_parts(tracker, registered);
@@ -509,6 +510,15 @@ std::uint64_t TrackerLink::send(const TrackerSession& tracker, wire::Message mes
   (void)(tracker.connection ? trackers_.send(*tracker.connection, std::move(frame))
                             : trackers_.send(std::move(frame)));
   return envelope.correlation;
+}
+
+LinkCounts TrackerLink::counts() const {
+  LinkCounts counts{.registrations = registrations_,
+                    .unconfirmed = static_cast<std::int64_t>(reporter_.unconfirmed()),
+                    .is_registered = is_registered()};
+  for (const auto& tracker : sessions_)
+    counts.pulls += static_cast<std::int64_t>(tracker->fetcher.counts().pulls);
+  return counts;
 }
 
 Sizes TrackerLink::sizes() const {

@@ -35,6 +35,14 @@ struct TrackerLinkConfig {
   Duration others_wait = std::chrono::minutes{1};
 };
 
+// Counters, for metrics.
+struct LinkCounts {
+  std::int64_t pulls = 0;
+  std::int64_t registrations = 0;
+  std::int64_t unconfirmed = 0;  // results
+  bool is_registered = false;    // with any job tracker
+};
+
 // A worker's communication with its job tracker: decodes frames, passes each message to its
 // receiver, and sends pending messages at the end of a turn. It makes no decisions.
 //
@@ -97,6 +105,7 @@ class TrackerLink final {
   bool is_gone() const;
   // All have been asked, and have answered.
   bool has_left() const { return is_leaving_ && !passed_over_ && is_gone(); }
+  LinkCounts counts() const;
   Sizes sizes() const;
 
  private:
@@ -203,6 +212,7 @@ class TrackerLink final {
   std::string said_owner_{};
   std::vector<int> unanswered_registers_;   // by each address, since it answered one
   std::optional<SteadyTime> away_since_{};  // not registered with anybody
+  std::int64_t registrations_ = 0;
   bool is_leaving_ = false;
   bool passed_over_ = false;  // one that the sign-off could not reach
 };

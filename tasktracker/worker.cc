@@ -51,12 +51,14 @@ void Worker::end_turn() {
   link_.flush(now);
   runs_at_ = runs_.keep_time(now);
   advance_stop(now);
+  if (callbacks_.metrics != nullptr) callbacks_.metrics->set(unfinished(), link_.counts());
   set_timer(now);
 }
 
 void Worker::route_news(SteadyTime now) {
   const bool tick = now >= tick_at_;
   runs_.collect(news_, tick);
+  if (callbacks_.metrics != nullptr) callbacks_.metrics->wrote(news_.output);
   link_.on_output(news_.output);
   std::vector<wire::AttemptId> late;
   for (Ended& ended : news_.ended) {
@@ -65,6 +67,8 @@ void Worker::route_news(SteadyTime now) {
     } else if (ended.was_refused) {
       link_.on_refused(ended.result.id, now);
     } else {
+      if (callbacks_.metrics != nullptr)
+        callbacks_.metrics->ended(ended.result.outcome, ended.run_time);
       link_.on_ended(std::move(ended), now);
     }
   }

@@ -15,6 +15,7 @@
 #include "shared/net/transport.h"
 #include "shared/runtime/task_runner.h"
 #include "tasktracker/load_limiter.h"
+#include "tasktracker/metrics/worker_metrics.h"
 #include "tasktracker/run/deferred_runs.h"
 #include "tasktracker/tracker_link.h"
 
@@ -44,6 +45,7 @@ class Worker {
     std::function<void()> on_stopped{};                           // once, the last callback
     std::function<void()> wake{};  // on any thread: requests a turn of the loop
     LoadLimiter::Read read_load = [] { return read_machine_load(); };
+    WorkerMetrics* metrics = nullptr;  // must outlive the worker; or null
   };
 
   // The references must outlive the worker. `addresses`: of its job trackers.

@@ -42,6 +42,8 @@ struct Surroundings {
                                                          const std::string& if_missing)>
       open_database{};
   std::function<void(Duration)> pause{};
+  // In the user's browser, if there is a display; empty: never.
+  std::function<void(const std::string& url)> open_page{};
 };
 
 class Context {

@@ -224,13 +224,16 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
                      ", but a task tracker runs all jobs as its own user (import it with --user " +
                      entry.user + " into a group whose task trackers run as that user)"};
   }
-  if (!is_utf8(entry.command))
-    return Error{ErrorCode::kInvalidArgument, "its command is not valid UTF-8 text"};
+  if (!is_utf8(entry.command) || entry.command.find('\0') != std::string::npos) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "its command is not valid UTF-8 text without zero bytes"};
+  }
   const Command command = split_command(entry.command);
   // Not within the braces: g++ 12 leaks the members before it when it returns early.
   Schedule schedule = CARILLON_TRY(schedule_of(entry));
   JobSpec job{.group = options_.group,
-              .description = "crontab: " + entry.schedule + " " + entry.command,
+              .description = std::string{first_bytes(
+                  "crontab: " + entry.schedule + " " + entry.command, kTextBytesMax)},
               .owner = entry.user,
               .schedule = std::move(schedule),
               .payload = command.input.value_or(""),
@@ -238,7 +241,6 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
               .overlap = options_.overlap,
               .misfire = {.policy = options_.misfire},
               .replace_on_exist = options_.replace};
-  job.description.resize(std::min(job.description.size(), kTextBytesMax));
   job.task_id = new_id(entry);
   CARILLON_TRY(job.validate());
   return job;

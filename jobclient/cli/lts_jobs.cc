@@ -275,7 +275,8 @@ class Maker {
     std::optional<std::int64_t> left;
     if (row_.repeat_count > 0) {
       // What executes will be counted there when it ends.
-      left = row_.repeat_count - row_.repeated_count -
+      left = row_.repeat_count -
+             std::clamp<std::int64_t>(row_.repeated_count, 0, row_.repeat_count) -
              std::ssize(others_.find(others_.executing, row_));
       if (*left <= 0) {
         return Error{ErrorCode::kConflict,

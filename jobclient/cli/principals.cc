@@ -155,8 +155,7 @@ int run_tokens_new(Context& context) {
   const auto stored = client.value()->put_principal(change.value());
   if (!stored.ok()) return context.fail(stored.error());
   if (context.is_json()) {
-    print_one_row(context.out(), context.style,
-                  {{"name", change.value().name}, {"token", token}});
+    print_one_row(context.out(), context.style, {{"name", change.value().name}, {"token", token}});
   } else {
     context.out() << token << '\n';
     context.err() << "token '" << change.value().name << "' stored; it is not shown again\n";
@@ -200,6 +199,9 @@ int run_tokens_revoke(Context& context) { return remove(context, kTokenKind); }
 Verb declare_users_new() {
   std::vector<Option> options = right_options();
   options.push_back(password_option());
+  options.push_back({.name = "no-password",
+                     .kind = OptionKind::kSwitch,
+                     .help = "The user signs in at the OpenID provider or the proxy only."});
   return {.name = "users new",
           .summary = "Create a user of the console",
           .description = "Asks for the password. The job tracker stores only its Argon2id hash.",
@@ -212,7 +214,11 @@ Verb declare_users_new() {
 int run_users_new(Context& context) {
   auto change = read_rights(context, kUserKind, context.configuration.text("NAME"));
   if (!change.ok()) return context.fail(kWrongInput, change.error().message);
-  return put_user(context, std::move(change).value(), true);
+  const bool has_password = !context.configuration.is_on("no-password");
+  if (!has_password && context.configuration.was_given("password-file"))
+    return context.fail(kWrongInput, "--no-password and --password-file exclude each other");
+  if (!has_password) change.value().secret = kNoPassword;
+  return put_user(context, std::move(change).value(), has_password);
 }
 
 Verb declare_users_list() {
@@ -240,12 +246,14 @@ Verb declare_users_change() {
   options.push_back(password_option());
   return {.name = "users change",
           .summary = "Change a user's role, node groups or password",
-          .description = "Flags that are left out change nothing. A new password or fewer rights "
-                         "count within 5 seconds.",
+          .description =
+              "Flags that are left out change nothing. A new password or fewer rights "
+              "count within 5 seconds.",
           .options = std::move(options),
           .positionals = {name_of("Name of the user.")},
-          .examples = "  jobclient users change anna --role editor\n"
-                      "  jobclient users change anna --password-file -\n",
+          .examples =
+              "  jobclient users change anna --role editor\n"
+              "  jobclient users change anna --password-file -\n",
           .section = kSection};
 }
 

@@ -3,6 +3,7 @@
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/ask.h"
 #include "jobclient/cli/clean.h"
+#include "jobclient/cli/console.h"
 #include "jobclient/cli/feedback.h"
 #include "jobclient/cli/flush.h"
 #include "jobclient/cli/groups_add.h"
@@ -20,6 +21,7 @@
 #include "jobclient/cli/scripts.h"
 #include "jobclient/cli/show.h"
 #include "jobclient/cli/submit.h"
+#include "jobclient/cli/top.h"
 #include "jobclient/cli/trigger.h"
 #include "shared/base/assert.h"
 #include "shared/net/endpoint.h"
@@ -55,6 +57,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_groups_split, run_groups_split},
                               {declare_report, run_report},
                               {declare_stats, run_stats},
+                              {declare_top, run_top},
                               {declare_trigger, run_trigger},
                               {declare_cancel, run_cancel},
                               {declare_suspend, run_suspend},
@@ -65,6 +68,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_clean, run_clean},
                               {declare_next, run_next},
                               {declare_whoami, run_whoami},
+                              {declare_console, run_console},
                               {declare_keys_new, run_keys_new},
                               {declare_keys_list, run_keys_list},
                               {declare_keys_revoke, run_keys_revoke},

@@ -35,6 +35,13 @@ Terminal Terminal::of_process(const Environment& environment) {
   return terminal;
 }
 
+TerminalSize current_size(const Terminal& terminal) {
+  winsize size{};
+  if (!terminal.out_is_terminal || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+    return {.width = terminal.width};
+  return {.width = size.ws_col >= kWidthMin ? size.ws_col : terminal.width, .height = size.ws_row};
+}
+
 std::string coloured(std::string_view text, Colour colour, bool on) {
   std::string_view code;
   switch (colour) {

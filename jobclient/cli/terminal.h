@@ -19,6 +19,14 @@ struct Terminal {
   static Terminal of_process(const Environment& environment);
 };
 
+// 0: not known.
+struct TerminalSize {
+  std::size_t width = 0;
+  std::size_t height = 0;
+};
+// Of stdout now: somebody may have changed the window.
+TerminalSize current_size(const Terminal& terminal);
+
 enum class Colour { kNone, kBold, kDim, kRed, kGreen, kYellow };
 
 // With the codes around it, when `on`.

@@ -50,7 +50,8 @@ Status check_secret(const wire::PutPrincipal& message) {
   const bool is_hash = message.kind == kTokenKind || message.kind == kLinkKind;
   if (is_hash && (secret.size() != kSha256Characters || !is_hex(secret)))
     return wrong("the secret of a " + message.kind + " must be its SHA-256 in hex");
-  if (message.kind == kUserKind && !secret.starts_with("$argon2id$"))
+  const bool is_password = secret.starts_with("$argon2id$") || secret == kNoPassword;
+  if (message.kind == kUserKind && !is_password)
     return wrong("the secret of a user must be an Argon2id hash of the password");
   if (secret.empty() || secret.size() > kSecretMax)
     return wrong("the secret must have 1 to " + std::to_string(kSecretMax) + " bytes");

@@ -31,6 +31,7 @@ constexpr std::array kRights{
     RequestRight{"Query nodes", Right::kRead, Scope::kRows},
     RequestRight{"Query groups", Right::kRead, Scope::kRows},
     RequestRight{"Query counts", Right::kRead, Scope::kRows},
+    RequestRight{"Query figures", Right::kRead, Scope::kRows},
     RequestRight{"Query scripts", Right::kRead, Scope::kNamed},
     RequestRight{"Query script", Right::kRead, Scope::kNamed},
     RequestRight{"Query specs", Right::kRead, Scope::kRows},

@@ -44,9 +44,9 @@ std::string in_quarantine(int lost) {
 
 Completion::Completion(Catalog& catalog, GroupMaker& groups, ExecutingTable& executing,
                        Workers& workers, Batcher& batcher, RunCompletionHandler& run_end,
-                       FeedbackSink& feedback, AlarmSink& alarms, RunTally& tally, WorkerLink& link,
-                       RunStopper& stopper, IdSource& ids, SchedulingClock& clock, Random& random,
-                       const Logger& log)
+                       FeedbackSink& feedback, AlarmSink& alarms, RunTally& tally,
+                       GroupMetrics& metrics, WorkerLink& link, RunStopper& stopper, IdSource& ids,
+                       SchedulingClock& clock, Random& random, const Logger& log)
     : catalog_(catalog),
       groups_(groups),
       executing_(executing),
@@ -56,6 +56,7 @@ Completion::Completion(Catalog& catalog, GroupMaker& groups, ExecutingTable& exe
       feedback_(feedback),
       alarms_(alarms),
       tally_(tally),
+      metrics_(metrics),
       link_(link),
       stopper_(stopper),
       ids_(ids),
@@ -315,7 +316,10 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   }
   executing_.erase(job.id);
   confirmed_[ending.tell].push_back({job.id, job.attempt});
-  if (end.log) ++ended_;  // An unstarted job that is requeued has not ended.
+  if (end.log) {  // An unstarted job that is requeued has not ended.
+    ++ended_;
+    metrics_.ended(job, *end.log);
+  }
   if (end.log && is_done) feedback_.was_stored(*end.log);
   if (ending.is_final && ending.may_go_on) stopper_.call_off(job.id, kEnded);
   if (end.again && is_done) run_end_.runs_again(std::move(*end.again));

@@ -11,6 +11,7 @@
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/group_maker.h"
+#include "jobtracker/state/group_metrics.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/run_completion_handler.h"
 #include "jobtracker/state/run_stopper.h"
@@ -48,8 +49,9 @@ class Completion final : public AttemptReclaimer {
  public:
   Completion(Catalog& catalog, GroupMaker& groups, ExecutingTable& executing, Workers& workers,
              Batcher& batcher, RunCompletionHandler& run_end, FeedbackSink& feedback,
-             AlarmSink& alarms, RunTally& tally, WorkerLink& link, RunStopper& stopper,
-             IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log);
+             AlarmSink& alarms, RunTally& tally, GroupMetrics& metrics, WorkerLink& link,
+             RunStopper& stopper, IdSource& ids, SchedulingClock& clock, Random& random,
+             const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -95,6 +97,7 @@ class Completion final : public AttemptReclaimer {
   FeedbackSink& feedback_;
   AlarmSink& alarms_;
   RunTally& tally_;
+  GroupMetrics& metrics_;
   WorkerLink& link_;
   RunStopper& stopper_;
   IdSource& ids_;

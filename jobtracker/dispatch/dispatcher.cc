@@ -19,10 +19,10 @@ constexpr std::int64_t kRowsAhead = 500;
 }  // namespace
 
 Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& catalog,
-                       ExecutingTable& executing, Workers& workers, Batcher& batcher,
-                       Questions& questions, SchedulingClock& clock, TaskRunner& task_runner,
-                       AdmissionPolicy& admission, AttemptReclaimer& ends, WorkerLink& link,
-                       const Logger& log)
+                       ExecutingTable& executing, Workers& workers, GroupMetrics& metrics,
+                       Batcher& batcher, Questions& questions, SchedulingClock& clock,
+                       TaskRunner& task_runner, AdmissionPolicy& admission, AttemptReclaimer& ends,
+                       WorkerLink& link, const Logger& log)
     : config_(config),
       catalog_(catalog),
       executing_(executing),
@@ -36,10 +36,11 @@ Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& cata
       deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, task_runner,
                  admission, log),
       isolation_(config.isolation, workers, executing, clock, log),
-      hand_outs_({.bytes_max = config.handout_bytes_max,
-                  .wait_max = std::max(
-                      {config.claim_ahead, config.push_claim_ahead, config.pause_claim_ahead})},
-                 session, catalog, executing, workers, clock, task_runner, ends, link, log) {}
+      hand_outs_(
+          {.bytes_max = config.handout_bytes_max,
+           .wait_max =
+               std::max({config.claim_ahead, config.push_claim_ahead, config.pause_claim_ahead})},
+          session, catalog, executing, workers, metrics, clock, task_runner, ends, link, log) {}
 
 void Dispatcher::open_group(GroupId group) {
   queues_.try_emplace(group);

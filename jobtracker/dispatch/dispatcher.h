@@ -12,6 +12,7 @@
 #include "jobtracker/state/admission_policy.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/group_metrics.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
@@ -64,9 +65,10 @@ struct DispatcherConfig {
 class Dispatcher final : public JobSink {
  public:
   Dispatcher(DispatcherConfig config, SessionId session, Catalog& catalog,
-             ExecutingTable& executing, Workers& workers, Batcher& batcher, Questions& questions,
-             SchedulingClock& clock, TaskRunner& task_runner, AdmissionPolicy& admission,
-             AttemptReclaimer& ends, WorkerLink& link, const Logger& log);
+             ExecutingTable& executing, Workers& workers, GroupMetrics& metrics, Batcher& batcher,
+             Questions& questions, SchedulingClock& clock, TaskRunner& task_runner,
+             AdmissionPolicy& admission, AttemptReclaimer& ends, WorkerLink& link,
+             const Logger& log);
 
   // Starts to serve a group's table.
   void open_group(GroupId group);

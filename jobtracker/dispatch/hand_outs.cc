@@ -14,14 +14,15 @@ constexpr Duration kLookAgain = std::chrono::milliseconds{
 }  // namespace
 
 HandOuts::HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog,
-                   ExecutingTable& executing, Workers& workers, const SchedulingClock& clock,
-                   TaskRunner& task_runner, AttemptReclaimer& ends, WorkerLink& link,
-                   const Logger& log)
+                   ExecutingTable& executing, Workers& workers, GroupMetrics& metrics,
+                   const SchedulingClock& clock, TaskRunner& task_runner, AttemptReclaimer& ends,
+                   WorkerLink& link, const Logger& log)
     : config_(config),
       session_(session),
       catalog_(catalog),
       executing_(executing),
       workers_(workers),
+      metrics_(metrics),
       clock_(clock),
       task_runner_(task_runner),
       ends_(ends),
@@ -155,6 +156,7 @@ void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now)
     entry.handout = message.number;
     entry.pull = message.pull;
     entry.handed_out_at = now;
+    metrics_.started(entry.row.job.group, now - due_time(entry.row.job));
   }
   sent_ += count;
   if (link_.send(worker, wire::Message{std::move(message)})) return;

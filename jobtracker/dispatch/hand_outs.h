@@ -7,6 +7,7 @@
 #include "jobtracker/state/attempt_reclaimer.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/group_metrics.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/worker_link.h"
 #include "jobtracker/state/workers.h"
@@ -32,8 +33,8 @@ struct HandOutsConfig {
 class HandOuts {
  public:
   HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog, ExecutingTable& executing,
-           Workers& workers, const SchedulingClock& clock, TaskRunner& task_runner,
-           AttemptReclaimer& ends, WorkerLink& link, const Logger& log);
+           Workers& workers, GroupMetrics& metrics, const SchedulingClock& clock,
+           TaskRunner& task_runner, AttemptReclaimer& ends, WorkerLink& link, const Logger& log);
 
   // The claim is on disk.
   void add(Executing& entry);
@@ -63,6 +64,7 @@ class HandOuts {
   Catalog& catalog_;
   ExecutingTable& executing_;
   Workers& workers_;
+  GroupMetrics& metrics_;
   const SchedulingClock& clock_;
   TaskRunner& task_runner_;
   AttemptReclaimer& ends_;

@@ -1,9 +1,11 @@
 #include "jobtracker/http/operations_pages.h"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
+#include <utility>
 
-#include "shared/base/host_name.h"
+#include <nlohmann/json.hpp>
+
+#include "shared/job/group_name.h"
+#include "shared/net/http/own_name.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -14,56 +16,53 @@ constexpr const char* kMetrics = "/metrics";
 constexpr const char* kPages =
     "/healthz  whether the process is alive\n"
     "/readyz   whether the store answers and jobs are handed out\n"
-    "/metrics  metrics in the Prometheus text format\n";
-
-// Names of this machine for others: Prometheus sends the name that it connects to.
-std::vector<std::string> names_of_machine() {
-  const std::string name = host_name();
-  return {name, name.substr(0, name.find('.'))};
-}
+    "/metrics  metrics in the Prometheus text format\n"
+    "/autoscale/GROUP  the work of a node group as JSON, for an autoscaler\n";
+constexpr std::string_view kAutoscale = "/autoscale/";
 
 std::string path_of(const net::HttpCall& call) {
   return call.target.substr(0, call.target.find('?'));
 }
 
-bool is_counter(const std::string& name) {
-  constexpr std::string_view kEnd = "_total";
-  return name.size() > kEnd.size() &&
-         name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
+// The group of a path like /autoscale/GROUP; empty: it is another path.
+std::string group_of_path(const std::string& path) {
+  if (!path.starts_with(kAutoscale)) return {};
+  std::string group = path.substr(kAutoscale.size());
+  return check_group_name("group", group).ok() ? group : std::string{};
+}
+
+net::HttpResponse autoscale_answer(const std::string& group, const Result<GroupLevels>& levels) {
+  if (!levels.ok()) {
+    const int status = levels.error().code == ErrorCode::kNotFound ? 404 : 503;
+    return {.status = status, .body = levels.error().message + "\n"};
+  }
+  const GroupLevels& found = levels.value();
+  const nlohmann::ordered_json json{{"group", group},
+                                    {"due", found.due},
+                                    {"executing", found.executing},
+                                    {"threads", found.threads},
+                                    {"wanted_threads", found.due + found.executing}};
+  return {.content_type = "application/json", .body = json.dump() + "\n"};
 }
 
 }  // namespace
 
-std::string to_prometheus_text(const std::vector<NamedNumber>& numbers) {
-  std::vector<prometheus::MetricFamily> families;
-  families.reserve(numbers.size());
-  for (const auto& [name, number] : numbers) {
-    prometheus::MetricFamily family;
-    family.name = "carillon_" + name;
-    prometheus::ClientMetric metric;
-    if (is_counter(name)) {
-      family.type = prometheus::MetricType::Counter;
-      metric.counter.value = static_cast<double>(number);
-    } else {
-      family.type = prometheus::MetricType::Gauge;
-      metric.gauge.value = static_cast<double>(number);
-    }
-    family.metric.push_back(std::move(metric));
-    families.push_back(std::move(family));
-  }
-  return prometheus::TextSerializer().Serialize(families);
-}
-
-Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
-    const std::string& address, EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
-    XxlAdmin* xxl, FurtherPages further) {
+Result<std::unique_ptr<OperationsPages>> OperationsPages::open(const std::string& address,
+                                                               net::HttpAccess access,
+                                                               EventLoop& loop, Source source,
+                                                               XxlAdmin* xxl,
+                                                               FurtherPages further) {
   std::unique_ptr<OperationsPages> pages(
-      new OperationsPages(loop, std::move(metrics), xxl, std::move(further)));
-  net::HttpServerConfig config{.names = names_of_machine(),
-                               .kept_paths = {kHealth, kReady, kMetrics},
-                               .check_head = [raw = pages.get()](const net::HttpCall& head) {
-                                 return raw->check_head(head);
-                               }};
+      new OperationsPages(loop, std::move(source), xxl, std::move(further)));
+  net::HttpServerConfig config{
+      .names = net::names_of_machine(),
+      .kept_paths = {kHealth, kReady, kMetrics},
+      .access = std::move(access),
+      .check_head = [raw =
+                         pages.get()](const net::HttpCall& head) { return raw->check_head(head); },
+      .on_answered = pages->source_.on_answered};
+  const std::vector<std::string>& more = pages->source_.names;
+  config.names.insert(config.names.end(), more.begin(), more.end());
   if (xxl != nullptr) {
     config.body_max = XxlAdmin::kBodyMax;
     if (xxl->asks_for_token()) config.any_name_for = XxlAdmin::is_target;
@@ -76,15 +75,23 @@ Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
   return pages;
 }
 
-OperationsPages::OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
-                                 XxlAdmin* xxl, FurtherPages further)
-    : loop_(loop), metrics_(std::move(metrics)), xxl_(xxl), further_(std::move(further)) {
+OperationsPages::OperationsPages(EventLoop& loop, Source source, XxlAdmin* xxl,
+                                 FurtherPages further)
+    : loop_(loop), source_(std::move(source)), xxl_(xxl), further_(std::move(further)) {
   loop_.watch(asked_.fd(), [this] {
     asked_.clear();
-    while (const auto responder = asked_.take()) {
-      responder->send({.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                       .body = to_prometheus_text(metrics_())});
-    }
+    while (const auto asked = asked_.take()) answer_on_loop(*asked);
+  });
+}
+
+void OperationsPages::answer_on_loop(const Asked& asked) {
+  if (asked.group.empty()) {
+    return asked.responder.send(
+        {.content_type = kPrometheusContentType,
+         .make_body = [metrics = source_.metrics()] { return to_prometheus_text(metrics()); }});
+  }
+  source_.levels(asked.group, [asked](const Result<GroupLevels>& levels) {
+    asked.responder.send(autoscale_answer(asked.group, levels));
   });
 }
 
@@ -101,7 +108,9 @@ std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall
   if (head.method != "GET")
     return net::HttpResponse{.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}};
   const std::string path = path_of(head);
-  if (path == "/" || path == kHealth || path == kReady || path == kMetrics) return std::nullopt;
+  if (path == "/" || path == kHealth || path == kReady || path == kMetrics ||
+      !group_of_path(path).empty())
+    return std::nullopt;
   return net::HttpResponse{.status = 404,
                            .body = "no such page; the pages are\n" + std::string{kPages}};
 }
@@ -119,7 +128,7 @@ void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder respo
     return responder.send(
         {.status = 503, .body = "not ready: starting, or the store is unreachable or full\n"});
   }
-  if (!asked_.put(std::move(responder)))
+  if (!asked_.put({.responder = std::move(responder), .group = group_of_path(path)}))
     return responder.send({.status = 503, .body = "too many requests, try again\n"});
 }
 

@@ -109,7 +109,7 @@ SubmitIntake::SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers&
                            const Ownership& ownership, Definitions& definitions, Batcher& batcher,
                            JobSink& sink, FeedbackSink& feedback, const AlarmSink& alarms,
                            ClientLink& clients, RunStopper& stopper, Auditor& auditor,
-                           IdSource& ids, SchedulingClock& clock)
+                           GroupMetrics& metrics, IdSource& ids, SchedulingClock& clock)
     : config_(std::move(config)),
       catalog_(catalog),
       workers_(workers),
@@ -124,6 +124,7 @@ SubmitIntake::SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers&
       clients_(clients),
       stopper_(stopper),
       auditor_(auditor),
+      metrics_(metrics),
       ids_(ids),
       clock_(clock) {}
 
@@ -437,14 +438,14 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   answer.warning = warning_for(spec, place, replaced, pending.foreign_children,
                                [&](const Child& child) { return pending.defines(child); });
   const DefinitionState hold = pending.hold_after(replaced);
-  const bool is_one_shot =
-      spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
+  const ScheduleKind kind = spec.schedule.kind;
+  const bool is_one_shot = kind == ScheduleKind::kNow || kind == ScheduleKind::kAt;
   if (is_one_shot) {
     AddJob operation{
         .job = WaitingJob{.id = id, .group = place, .task_id = spec.task_id, .keyed = keyed}};
-    operation.job.kind = spec.schedule.kind;
+    operation.job.kind = kind;
     operation.job.priority = spec.priority;
-    operation.job.trigger_time = spec.schedule.kind == ScheduleKind::kNow ? now : spec.schedule.at;
+    operation.job.trigger_time = kind == ScheduleKind::kNow ? now : spec.schedule.at;
     operation.job.suspended = is_held(hold);
     operation.job.delayed =
         operation.job.suspended || operation.job.trigger_time > definitions_.horizon_end();
@@ -463,6 +464,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   } else if (!add_definition(pending, index)) {
     return;
   }
+  metrics_.submitted(place, kind);
   answer.status = wire::SubmitStatus::kAccepted;
   pending.answer_of.push_back(index);
 }

@@ -13,6 +13,7 @@
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/group_maker.h"
+#include "jobtracker/state/group_metrics.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/ownership.h"
@@ -55,7 +56,7 @@ class SubmitIntake {
                const Executors& executors, GroupMaker& groups, const Ownership& ownership,
                Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
                const AlarmSink& alarms, ClientLink& clients, RunStopper& stopper, Auditor& auditor,
-               IdSource& ids, SchedulingClock& clock);
+               GroupMetrics& metrics, IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: size of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -106,6 +107,7 @@ class SubmitIntake {
   ClientLink& clients_;
   RunStopper& stopper_;
   Auditor& auditor_;
+  GroupMetrics& metrics_;
   IdSource& ids_;
   SchedulingClock& clock_;
   std::int64_t submitted_ = 0;

@@ -77,6 +77,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "counts") return counts(asker, message);
   if (message.what == "scripts" || message.what == "script") return scripts(asker, message);
   if (message.what == "audit") return audit(asker, message);
+  if (message.what == "figures") return figures(asker, message);
   if (message.what == "specs" || message.what == "sources") return specs(asker, message);
   if (message.what == "events") return events(asker, message);
   if (message.what == "trackers") return trackers(asker);

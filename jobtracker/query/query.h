@@ -73,6 +73,7 @@ class QueryDesk {
   void counts(const Asker& asker, const wire::Query& message);
   void scripts(const Asker& asker, const wire::Query& message);
   void audit(const Asker& asker, const wire::Query& message);
+  void figures(const Asker& asker, const wire::Query& message);
   void answer_with_last_change(const Asker& asker, GroupId group, const std::string& task_id,
                                wire::Row row);
   void stats(const Asker& asker);

@@ -131,6 +131,7 @@ struct Purge {
   WallTime clients_before{};
   WallTime counts_before{};       // counts of the log before this time; all in one step
   std::int64_t audit_before = 0;  // audit rows with ids smaller than this; 0: none
+  WallTime figures_before{};      // figures of minutes before this, whole minutes at a time
   std::int64_t limit = 1000;
 };
 
@@ -242,12 +243,17 @@ struct RemovePrincipal {
   std::string name{};
 };
 
+// Inserts or replaces a row by its key.
+struct PutFigures {
+  FiguresRow row{};
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutorGroup, RemoveExecutorResult, PutExecutorGroup, ChangeExecutor,
                  PutPushRun, RemovePushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
-                 CleanLog, IndexLog, AddAudit, PutPrincipal, RemovePrincipal>;
+                 CleanLog, IndexLog, AddAudit, PutPrincipal, RemovePrincipal, PutFigures>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

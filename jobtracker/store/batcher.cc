@@ -239,6 +239,7 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
     committed_at_ = sent_at_;
     committed_operations_ += static_cast<std::int64_t>(done.batch.operations.size());
     adapt(in_flight_rows_, committed->rows_took);
+    measure(done.batch);
     limit_once_ = 0;
     // A heartbeat alone needs almost no time.
     const bool is_beat = done.batch.operations.empty() && done.batch.requests.empty();
@@ -358,6 +359,16 @@ void Batcher::adapt(std::size_t rows, Duration took) {
                         static_cast<double>(took.count());
   const double next = 0.7 * static_cast<double>(limit_) + 0.3 * wanted;
   limit_ = std::clamp(static_cast<std::size_t>(next), config_.rows_min, config_.rows_max);
+}
+
+void Batcher::measure(const Batch& batch) {
+  commit_times_.record(std::chrono::duration_cast<Duration>(clock_.steady_now() - sent_at_));
+  const auto claims = std::count_if(batch.operations.begin(), batch.operations.end(),
+                                    [](const Operation& operation) {
+                                      return std::holds_alternative<Claim>(operation) ||
+                                             std::holds_alternative<AddExecuting>(operation);
+                                    });
+  if (claims > 0) claim_batches_.record(claims);
 }
 
 void Batcher::on_read_done(ReadDone done) {

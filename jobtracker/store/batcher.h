@@ -15,6 +15,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/sizes.h"
+#include "shared/metrics/histogram.h"
 
 // Combines single operations into transactions: group commit.
 namespace carillon::jobtracker {
@@ -163,6 +164,10 @@ class Batcher {
   // Send time of the newest committed batch; epoch: none.
   SteadyTime committed_at() const { return committed_at_; }
   std::int64_t committed_operations() const { return committed_operations_; }
+  // From sending a transaction to its result.
+  const ShortTimeHistogram& commit_times() const { return commit_times_; }
+  // Claims in each transaction that has any.
+  const Histogram<kSizeBounds>& claim_batches() const { return claim_batches_; }
   Sizes sizes() const;
 
  private:
@@ -196,6 +201,7 @@ class Batcher {
   void say_no_room(const Error& error);
   void say_room_again();
   void adapt(std::size_t rows, Duration took);
+  void measure(const Batch& batch);
 
   BatcherConfig config_;
   StoreConnection& connection_;
@@ -225,6 +231,8 @@ class Batcher {
   SteadyTime committed_at_{};
   std::int64_t commits_ = 0;
   std::int64_t committed_operations_ = 0;
+  ShortTimeHistogram commit_times_{};
+  Histogram<kSizeBounds> claim_batches_{};
   std::int64_t slowed_down_ = 0;
 };
 

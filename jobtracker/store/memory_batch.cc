@@ -90,20 +90,6 @@ void MemoryBatch::store_requests() {
   }
 }
 
-template <class Map>
-void MemoryBatch::put(Map& map, const typename Map::key_type& key,
-                      std::optional<typename Map::mapped_type> value) {
-  const auto found = map.find(key);
-  std::optional<typename Map::mapped_type> before;
-  if (found != map.end()) before = found->second;
-  undo_.push_back([&map, key, before] {
-    map.erase(key);
-    if (before) map.emplace(key, *before);
-  });
-  if (found != map.end()) map.erase(found);
-  if (value) map.emplace(key, std::move(*value));
-}
-
 Result<WaitingTable*> MemoryBatch::group_table(GroupId group) {
   const auto found = tables_.waiting.find(group);
   if (found == tables_.waiting.end()) {
@@ -564,7 +550,7 @@ Result<Outcome> MemoryBatch::apply(const Purge& purge) {
     put(tables_.audit, std::int64_t{tables_.audit.begin()->first}, std::nullopt);
     ++rows;
   }
-  outcome.count += rows;
+  outcome.count += rows + purge_figures(purge.figures_before, purge.limit);
   return outcome;
 }
 

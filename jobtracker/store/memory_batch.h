@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "jobtracker/store/memory_store.h"
@@ -50,6 +51,8 @@ class MemoryBatch {
   Result<Outcome> apply(const AddAudit& audit);
   Result<Outcome> apply(const PutPrincipal& put_principal);
   Result<Outcome> apply(const RemovePrincipal& remove);
+  Result<Outcome> apply(const PutFigures& figures);
+  std::int64_t purge_figures(WallTime before, std::int64_t limit);
   std::int64_t log_settled() const;
 
   void leave_runs(const ChangeDefinition& change, const std::string& spec);
@@ -74,5 +77,19 @@ class MemoryBatch {
   const Batch& batch_;
   Committed committed_{};
 };
+
+template <class Map>
+void MemoryBatch::put(Map& map, const typename Map::key_type& key,
+                      std::optional<typename Map::mapped_type> value) {
+  const auto found = map.find(key);
+  std::optional<typename Map::mapped_type> before;
+  if (found != map.end()) before = found->second;
+  undo_.push_back([&map, key, before] {
+    map.erase(key);
+    if (before) map.emplace(key, *before);
+  });
+  if (found != map.end()) map.erase(found);
+  if (value) map.emplace(key, std::move(*value));
+}
 
 }  // namespace carillon::jobtracker

@@ -292,6 +292,18 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ListFigures& ask) const {
+    FiguresAnswer answer;
+    const FiguresKey from = std::max(ask.after, FiguresKey{ask.since, GroupId{}, GroupId{}});
+    for (auto next = tables_.figures.upper_bound(from);
+         next != tables_.figures.end() && !is_full(answer.rows, ask.limit); ++next) {
+      const FiguresRow& row = next->second;
+      if (ask.until != WallTime{} && row.minute >= ask.until) break;
+      if (!ask.group || row.group == ask.group) answer.rows.push_back(row);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ListOutput& ask) const {
     OutputAnswer answer;
     for (auto next =
@@ -309,11 +321,13 @@ class MemoryReads {
     for (const auto& [id, table] : tables_.waiting) {
       if (!is_of(ask.groups, id)) continue;
       const std::int64_t due = table.count_due(ask.now);
-      answer.groups.push_back({.group = id,
-                               .waiting = static_cast<std::int64_t>(table.size()),
-                               .due = due,
-                               .due_since = due > 0 ? table.first_time() : WallTime{}});
+      answer.groups.push_back(
+          {.group = id,
+           .waiting = ask.only_due ? due : static_cast<std::int64_t>(table.size()),
+           .due = due,
+           .due_since = due > 0 ? table.first_time() : WallTime{}});
     }
+    if (ask.only_due) return ReadAnswer{std::move(answer)};
     for (const auto& [id, job] : tables_.delayed.all()) {
       for (auto& counted : answer.groups) {
         if (counted.group == job.group) ++counted.waiting;

@@ -98,6 +98,7 @@ struct MemoryTables {
   std::map<std::tuple<WallTime, GroupId, LogState, bool>, std::int64_t> log_counts{};
   std::map<std::int64_t, AuditRow> audit{};
   std::map<std::pair<std::string, std::string>, PrincipalRow> principals{};  // kind, name
+  std::map<FiguresKey, FiguresRow> figures{};
   std::map<std::int64_t, InboxRow> inbox{};
   std::map<GroupId, ExecutorGroup> executor_groups{};
   std::map<std::pair<GroupId, std::string>, ExecutorRow> executors{};

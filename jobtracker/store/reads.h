@@ -222,6 +222,7 @@ struct OutputAnswer {
 struct CountWaiting {
   WallTime now{};
   std::vector<GroupId> groups{};  // none: all
+  bool only_due = false;          // `waiting` is the number of due jobs, which is found faster
   // Most rows to count per table; a larger count is reported as this number. An exact count of a
   // huge table takes seconds.
   std::int64_t rows_max = 1'000'000;
@@ -280,6 +281,17 @@ struct ListPrincipals {};
 struct PrincipalsAnswer {
   std::vector<PrincipalRow> rows{};  // by kind and name
 };
+// By minute, group and partition.
+struct ListFigures {
+  GroupId group{};  // the whole group; 0: all
+  WallTime since{};
+  WallTime until{};    // before this; epoch: no limit
+  FiguresKey after{};  // page: later rows only
+  std::int64_t limit = 0;
+};
+struct FiguresAnswer {
+  std::vector<FiguresRow> rows{};
+};
 struct ListNodes {};
 struct NodesAnswer {
   std::vector<NodeRow> nodes{};
@@ -289,12 +301,14 @@ using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelay
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
                           ReadExecutorResults, FindGroup, MakeGroup, SplitGroup, ListWaiting,
                           ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
-                          CountLog, ListScripts, ListAudit, CountFeedback, ListNodes, ListPrincipals>;
+                          CountLog, ListScripts, ListAudit, ListFigures, CountFeedback, ListNodes,
+                          ListPrincipals>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
                  InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
                  DefinitionsAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
-                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FeedbackCounts, NodesAnswer, PrincipalsAnswer>;
+                 LogCountAnswer, ScriptsAnswer, AuditAnswer, FiguresAnswer, FeedbackCounts,
+                 NodesAnswer, PrincipalsAnswer>;
 
 }  // namespace carillon::jobtracker

@@ -326,4 +326,27 @@ struct PrincipalRow {
   bool operator==(const PrincipalRow&) const = default;
 };
 
+// The figures of a group in one minute. Of a group in partitions, each partition has a row; the
+// task trackers are counted in the first one's.
+struct FiguresRow {
+  WallTime minute{};  // its begin
+  GroupId group{};    // the whole group
+  GroupId part{};
+  std::int64_t submitted = 0;
+  std::int64_t started = 0;  // attempts
+  std::int64_t ended = 0;
+  std::int64_t failed = 0;           // of `ended`: failed, timed out or lost
+  std::int64_t lateness_p50_ms = 0;  // of the ended attempts; 0 without any
+  std::int64_t lateness_p95_ms = 0;
+  std::int64_t lateness_p99_ms = 0;
+  std::int64_t backlog = 0;  // due jobs at its end
+  std::int64_t workers = 0;
+  std::int64_t threads = 0;
+
+  bool operator==(const FiguresRow&) const = default;
+};
+// The order of these rows.
+using FiguresKey = std::tuple<WallTime, GroupId, GroupId>;
+inline FiguresKey figures_key(const FiguresRow& row) { return {row.minute, row.group, row.part}; }
+
 }  // namespace carillon::jobtracker

@@ -44,14 +44,20 @@ inline constexpr std::size_t kPrincipalNameMax = 64;
 inline constexpr std::size_t kGroupPatternsMax = 64;
 
 // Kinds of principals: the user of the job tracker's process, another job tracker, a CURVE key in
-// the folder of keys, one in the store, an API token, a user of the console, an xxl-job executor.
+// the folder of keys, one in the store, an API token, a user of the console, a user of it who
+// signed in at an OpenID provider or at a proxy, an xxl-job executor.
 inline constexpr const char* kLocalKind = "local";
 inline constexpr const char* kTrackerKind = "tracker";
 inline constexpr const char* kFileKind = "file";
 inline constexpr const char* kKeyKind = "key";
 inline constexpr const char* kTokenKind = "token";
 inline constexpr const char* kUserKind = "user";
+inline constexpr const char* kOidcKind = "oidc";
+inline constexpr const char* kProxyKind = "proxy";
 inline constexpr const char* kAppKind = "app";
+
+// The secret of a user without a password, who signs in at an OpenID provider or a proxy only.
+inline constexpr const char* kNoPassword = "none";
 
 struct Principal {
   std::string kind{};

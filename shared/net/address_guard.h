@@ -1,12 +1,10 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "carillon/result.h"
+#include "shared/net/networks.h"
 
 namespace carillon::net {
 
@@ -17,8 +15,7 @@ namespace carillon::net {
 class AddressGuard {
  public:
   AddressGuard() = default;  // all others may be called
-  // Allows only networks like "10.0.0.0/8", "10.1.2.3" and "fd12::/16". None: all. Error:
-  // kInvalidArgument.
+  // Allows only these networks, see Networks::parse(). None: all. Error: kInvalidArgument.
   static Result<AddressGuard> only(const std::vector<std::string>& networks);
 
   // Error: kDenied. Requires a numeric address; what a name resolves to must be checked.
@@ -27,16 +24,7 @@ class AddressGuard {
   Status check_host(const std::string& host) const;
 
  private:
-  // As IPv6; IPv4 as ::ffff:0:0/96.
-  struct Network {
-    std::array<std::uint8_t, 16> address{};
-    int bits = 0;
-  };
-
-  std::vector<Network> networks_{};
+  Networks networks_{};
 };
-
-// Succeeds for a network as in AddressGuard::only().
-Status check_network(const std::string& text);
 
 }  // namespace carillon::net

@@ -1,5 +1,6 @@
 #include "shared/net/endpoint.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -7,6 +8,11 @@ namespace carillon::net {
 namespace {
 
 constexpr std::string_view kScheme = "tcp://";
+
+bool may_be_in_host(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte > ' ' && byte != 0x7f && std::string_view{"/;[]"}.find(c) == std::string_view::npos;
+}
 
 std::optional<Endpoint> parse(std::string_view address) {
   const std::size_t colon = address.rfind(':');
@@ -22,7 +28,7 @@ std::optional<Endpoint> parse(std::string_view address) {
   const auto end = port.data() + port.size();
   const auto parsed = std::from_chars(port.data(), end, endpoint.port);
   if (host.empty() || port.empty() || parsed.ec != std::errc{} || parsed.ptr != end ||
-      host.find_first_of(" /;[]") != std::string_view::npos) {
+      !std::all_of(host.begin(), host.end(), may_be_in_host)) {
     return std::nullopt;
   }
   return endpoint;

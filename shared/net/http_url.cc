@@ -1,5 +1,6 @@
 #include "shared/net/http_url.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -16,6 +17,12 @@ bool is_port(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, port);
   return parsed.ec == std::errc{} && parsed.ptr == end && port > 0;
+}
+
+// What ends an address, or a part of it, for one of the programs that it passes through.
+bool is_end(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte <= ' ' || byte == 0x7f || c == '?' || c == '#' || c == '@';
 }
 
 }  // namespace
@@ -37,7 +44,7 @@ Result<HttpUrl> parse_http_url(std::string_view text) {
   url.scheme = text.substr(0, scheme);
   if (url.scheme != "http" && url.scheme != "https") return no_url(text);
   std::string_view rest = text.substr(scheme + 3);
-  if (text.find_first_of(" \t\r\n?#@") != std::string_view::npos) return no_url(text);
+  if (std::any_of(text.begin(), text.end(), is_end)) return no_url(text);
   const std::size_t slash = rest.find('/');
   if (slash != std::string_view::npos) {
     url.path = rest.substr(slash);
@@ -57,7 +64,7 @@ Result<HttpUrl> parse_http_url(std::string_view text) {
     if (rest.front() != ':' || !is_port(rest.substr(1))) return no_url(text);
     url.port = rest.substr(1);
   }
-  if (url.host.empty()) return no_url(text);
+  if (url.host.empty() || url.host.find_first_of("[]") != std::string::npos) return no_url(text);
   return url;
 }
 

@@ -21,6 +21,7 @@ using sql::Value;
 
 // Number of rejected entries that are kept if they are not shown to a user.
 constexpr std::int64_t kUnshownMax = 1000;
+constexpr std::int64_t kIdMax = std::numeric_limits<std::int64_t>::max() / 2;
 
 constexpr std::string_view kVersionOf = "PRAGMA user_version";
 constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // followed by the number
@@ -28,7 +29,7 @@ constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // followed 
 constexpr std::string_view kCheck = "PRAGMA quick_check(1)";
 constexpr std::string_view kCount =
     "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MAX(id), 0), "
-    "COALESCE(MAX(added_us), 0) FROM lts_outbox_entry";
+    "COALESCE(MAX(added_us), 0), COALESCE(MIN(id), 1) FROM lts_outbox_entry";
 constexpr std::string_view kCountSetAside =
     "SELECT COUNT(*), COALESCE(SUM(LENGTH(body) + LENGTH(answer)), 0) FROM lts_outbox_refused";
 constexpr std::string_view kAddresses = "SELECT address FROM lts_outbox_address";
@@ -75,6 +76,13 @@ void close_to_others(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file >= 0) ::close(file);  // Otherwise opening it reports the error.
   for (const char* part : kParts) ::chmod((path + part).c_str(), S_IRUSR | S_IWUSR);
+}
+
+// In range also where a damaged file says otherwise.
+WallTime time_in(const sql::Row& row, int column) {
+  constexpr std::int64_t kMicrosecondsMax = 253'402'300'799'999'999;  // year 9999
+  const std::int64_t time = std::clamp<std::int64_t>(row.integer(column), 0, kMicrosecondsMax);
+  return WallTime{std::chrono::microseconds{time}};
 }
 
 Value value_of(WallTime time) { return Value::of(time.time_since_epoch().count()); }
@@ -144,6 +152,10 @@ Status Slot::check_version() {
   CARILLON_TRY(db_->query(kVersionOf, {}, [&](const sql::Row& row) { version = row.integer(0); }));
   const auto newest = static_cast<std::int64_t>(migrations().size());
   if (version == newest) return {};
+  if (version < 0) {
+    return Error{ErrorCode::kCorrupt, "sqlite " + path_ + ": the file is damaged: its version is " +
+                                          std::to_string(version)};
+  }
   if (version > newest) {
     return Error{ErrorCode::kInvalidArgument,
                  path_ + " was created by a newer version of Carillon (" + std::to_string(version) +
@@ -158,12 +170,19 @@ Status Slot::check_version() {
 }
 
 Status Slot::count() {
+  std::int64_t first = 1;
   CARILLON_TRY(db_->query(kCount, {}, [&](const sql::Row& row) {
     entries_ = row.integer(0);
     bytes_ = row.integer(1);
     adopted_through_ = row.integer(2);
-    newest_ = WallTime{std::chrono::microseconds{row.integer(3)}};
+    newest_ = time_in(row, 3);
+    first = row.integer(4);
   }));
+  // New entries get higher ones.
+  if (first < 1 || adopted_through_ > kIdMax) {
+    return Error{ErrorCode::kCorrupt,
+                 "sqlite " + path_ + ": the file is damaged: an entry has no valid id"};
+  }
   return db_->query(kCountSetAside, {}, [&](const sql::Row& row) {
     set_aside_ = {.entries = row.integer(0), .bytes = row.integer(1)};
   });
@@ -272,9 +291,8 @@ Result<std::optional<WallTime>> Slot::oldest(std::int64_t through) {
   if (db_ == nullptr) CARILLON_TRY(connect());
   std::optional<WallTime> oldest;
   const std::array<Value, 1> limit{Value::of(through)};
-  const Status found = db_->query(kOldest, limit, [&](const sql::Row& row) {
-    oldest = WallTime{std::chrono::microseconds{row.integer(0)}};
-  });
+  const Status found =
+      db_->query(kOldest, limit, [&](const sql::Row& row) { oldest = time_in(row, 0); });
   if (found.ok()) return oldest;
   reopen_after(found.error());  // See load().
   return found.error();
@@ -299,7 +317,7 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, Wa
     entries.push_back({.id = {number_, row.integer(0)},
                        .client = row.integer(1),
                        .sequence = row.integer(2),
-                       .sent_at = WallTime{std::chrono::microseconds{row.integer(3)}},
+                       .sent_at = time_in(row, 3),
                        .body = std::string{body}});
   });
   if (loaded.ok()) return entries;

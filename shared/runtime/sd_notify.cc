@@ -11,6 +11,10 @@
 
 namespace carillon {
 
+bool is_managed(const Environment& environment) {
+  return environment.get("NOTIFY_SOCKET").has_value();
+}
+
 Status sd_notify(const Environment& environment, std::string_view state) {
   const auto path = environment.get("NOTIFY_SOCKET");
   if (!path) return {};

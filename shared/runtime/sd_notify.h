@@ -11,4 +11,7 @@ namespace carillon {
 // separated by line feeds. No effect without a manager (NOTIFY_SOCKET is not set). Thread: any.
 Status sd_notify(const Environment& environment, std::string_view state);
 
+// Whether a service manager has started this process.
+bool is_managed(const Environment& environment);
+
 }  // namespace carillon

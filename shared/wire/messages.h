@@ -123,8 +123,8 @@ struct Query {
   std::string group{};
   std::string task_id{};
   JobId job_id{};
-  std::int64_t since_us = 0;  // history: ended later than this; 0: no limit. counts: from this time
-  std::int64_t until_us = 0;  // counts: up to this time
+  std::int64_t since_us = 0;  // from this time on; history: ended later. 0: no limit
+  std::int64_t until_us = 0;  // counts, figures: before this time
   std::int64_t limit = 0;     // 0: the job tracker's default
   std::string after{};  // `next` of the previous answer; script: a version, empty: the current one
   std::vector<std::string> states{};  // history: only rows with these states; empty: all

@@ -175,6 +175,8 @@ XxlExecutor::XxlExecutor(XxlExecutorConfig config, const Handlers& handlers,
                  },
              .report =
                  [this](const wire::xxl::RunResult& result) {
+                   if (config_.metrics != nullptr)
+                     config_.metrics->executor_ended(result.code == wire::xxl::kSuccess);
                    results_.add(result);
                    taken_->remove({result.log_id, result.log_time_ms});
                  },
@@ -200,6 +202,7 @@ Status XxlExecutor::listen() {
     own = CARILLON_TRY(net::parse_http_url(options.address));
   }
   const bool is_local = is_loopback(own.host);
+  const net::HttpAccess& access = config_.access;
   if (!is_local && options.token.empty() && !config_.insecure) {
     return invalid("an executor at " + own.host +
                    " would accept calls from every machine that reaches it (give the admin's token "
@@ -215,6 +218,7 @@ Status XxlExecutor::listen() {
        .body_max = kBodyMax,
        .patience = kPatience,
        .option = "--xxl-port",
+       .access = access,
        .check_head =
            [this](const net::HttpCall& head) {
              const auto refusal = api_->check_head(executor_call(head));
@@ -224,9 +228,28 @@ Status XxlExecutor::listen() {
         answer(call, responder);
       }));
   const std::string& url = server_->url();
+  const std::string scheme = access.has_tls() ? "https://" : "http://";
   address_ = !options.address.empty() ? options.address
-                                      : "http://" + own.host + url.substr(url.rfind(':')) + "/";
+                                      : scheme + own.host + url.substr(url.rfind(':')) + "/";
+  if (!is_local && !access.has_tls() && !config_.insecure) {
+    log_.warn(
+        "the admin's calls are not encrypted, and the token can be read on their way (give a "
+        "certificate with --http-cert and --http-key)",
+        "address", address_);
+  }
+  if (access.has_tls() && !server_->is_certified_for(own.host)) {
+    log_.warn(
+        "the certificate does not name the host of this executor's address, so an admin that "
+        "checks it will not call (give a certificate for this host, or another --xxl-address)",
+        "host", own.host);
+  }
   return {};
+}
+
+Status XxlExecutor::reload_certificate() {
+  const MutexLock lock(server_mutex_);
+  if (server_) return server_->reload_certificate();
+  return Error{ErrorCode::kUnavailable, "the executor has stopped"};
 }
 
 void XxlExecutor::answer(const net::HttpCall& call, const net::HttpResponder& responder) {
@@ -412,7 +435,10 @@ void XxlExecutor::end() {
     log_.warn("left results for the next executor with this data folder", "results", left);
   }
   // Before the objects that it calls.
-  server_.reset();
+  {
+    const MutexLock lock(server_mutex_);
+    server_.reset();
+  }
   api_.reset();
 }
 

@@ -22,6 +22,7 @@
 #include "tasktracker/executor/log_folder.h"
 #include "tasktracker/executor/result_outbox.h"
 #include "tasktracker/executor/taken_triggers.h"
+#include "tasktracker/metrics/worker_metrics.h"
 #include "tasktracker/run/runner.h"
 #include "tasktracker/run/script.h"
 
@@ -33,8 +34,10 @@ struct XxlExecutorConfig {
   std::string data{};         // folder for results, scripts and log files
   std::set<RunKind> allow{};  // kinds of jobs that this worker accepts
   bool insecure = false;
+  net::HttpAccess access{};       // of the port for the admin's calls
   std::optional<RunAs> run_as{};  // user of commands and scripts; none: this process's
   ProcessLimits process{};
+  WorkerMetrics* metrics = nullptr;                 // must outlive the executor; or null
   Duration beat = std::chrono::seconds{30};         // between registrations
   Duration deliver_wait = std::chrono::seconds{5};  // at the end, for results
 };
@@ -67,6 +70,9 @@ class XxlExecutor {
   // triggers. Accepted triggers may run for `drain`. A second call may only shorten the time.
   void request_stop(Duration drain);
   void wait_stopped();
+
+  // See net::HttpServer. Error: kUnavailable, because it has stopped.
+  Status reload_certificate();
 
   // The address for the admin's calls.
   const std::string& address() const { return address_; }
@@ -121,6 +127,7 @@ class XxlExecutor {
   JobWorks works_;
   JobThreads jobs_;
   std::unique_ptr<ExecutorApi> api_;
+  Mutex server_mutex_;  // the keeper destroys the server, and another thread may reload it
   std::unique_ptr<net::HttpServer> server_;
   std::function<void()> on_stopped_;
   std::unique_ptr<Thread> talker_;

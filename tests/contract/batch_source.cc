@@ -71,6 +71,7 @@ const BatchSource::Kind BatchSource::kKinds[] = {
     {6, &BatchSource::add_audit},
     {6, &BatchSource::put_principal},
     {4, &BatchSource::remove_principal},
+    {6, &BatchSource::put_figures},
 };
 
 BatchSource::BatchSource(std::uint64_t seed, const std::vector<Group>& groups)
@@ -573,6 +574,7 @@ void BatchSource::purge(Operations& to) {
                      .clients_before = now_ - number_below(300) * kSecond,
                      .counts_before = earlier(),
                      .audit_before = chance(30) ? std::max<std::int64_t>(0, last_id_ - 100) : 0,
+                     .figures_before = chance(30) ? now_ - 300 * kSecond : WallTime{},
                      .limit = chance(50) ? number_below(60) + 1 : 1000});
 }
 
@@ -628,6 +630,25 @@ void BatchSource::put_principal(Operations& to) {
 void BatchSource::remove_principal(Operations& to) {
   to.push_back(RemovePrincipal{.kind = chance(50) ? kKeyKind : kUserKind,
                                .name = chance(50) ? "anna" : "bert"});
+}
+
+// Few minutes and groups, so that rows are replaced.
+void BatchSource::put_figures(Operations& to) {
+  const GroupId whole = group();
+  const WallTime minute = now_ - number_below(600) * kSecond;
+  to.push_back(PutFigures{{.minute = minute - minute.time_since_epoch() % (60 * kSecond),
+                           .group = whole,
+                           .part = chance(70) ? whole : group(),
+                           .submitted = number_below(1000),
+                           .started = number_below(1000),
+                           .ended = number_below(1000),
+                           .failed = number_below(10),
+                           .lateness_p50_ms = number_below(100),
+                           .lateness_p95_ms = number_below(1000),
+                           .lateness_p99_ms = number_below(100'000),
+                           .backlog = number_below(1'000'000),
+                           .workers = number_below(10),
+                           .threads = number_below(100)}});
 }
 
 void BatchSource::add_requests(Batch& batch) {

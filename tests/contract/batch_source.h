@@ -109,6 +109,7 @@ class BatchSource {
   void add_audit(Operations& to);
   void put_principal(Operations& to);
   void remove_principal(Operations& to);
+  void put_figures(Operations& to);
 
   SeededRandom random_;
   WallTime now_{};

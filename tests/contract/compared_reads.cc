@@ -106,13 +106,16 @@ class Reads {
     compare(ListWaiting{.delayed = true, .limit = kAll}, "delayed", &JobsAnswer::jobs);
     compare(ListWaiting{.delayed = true, .after = HandOutKey{0, now_, JobId{}}, .limit = 9},
             "page of the delayed", &JobsAnswer::jobs);
-    const auto [counted, other] = twins_.ask<CountAnswer>(anybody(), CountWaiting{.now = now_});
-    EXPECT_TRUE(std::equal(counted.groups.begin(), counted.groups.end(), other.groups.begin(),
-                           other.groups.end(),
-                           [](const auto& a, const auto& b) {
-                             return a.group == b.group && a.waiting == b.waiting && a.due == b.due;
-                           }))
-        << "how many wait";
+    for (const bool only_due : {false, true}) {
+      const auto [counted, other] =
+          twins_.ask<CountAnswer>(anybody(), CountWaiting{.now = now_, .only_due = only_due});
+      EXPECT_TRUE(std::equal(
+          counted.groups.begin(), counted.groups.end(), other.groups.begin(), other.groups.end(),
+          [](const auto& a, const auto& b) {
+            return a.group == b.group && a.waiting == b.waiting && a.due == b.due;
+          }))
+          << "how many wait";
+    }
   }
 
   void find(const Find& question) {
@@ -260,6 +263,22 @@ class Reads {
     compare(ListNodes{}, "nodes", &NodesAnswer::nodes);
     compare(ListPrincipals{}, "principals", &PrincipalsAnswer::rows);
     compare_audit();
+    compare_figures();
+  }
+
+  void compare_figures() {
+    compare(ListFigures{.limit = kAll}, "figures", &FiguresAnswer::rows);
+    const auto& all = twins_.tables().figures;
+    if (all.empty()) return;
+    auto at = all.begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
+    const FiguresRow one = at->second;
+    compare(ListFigures{.group = one.group, .since = one.minute, .limit = 3}, "figures of a group",
+            &FiguresAnswer::rows);
+    compare(ListFigures{.until = one.minute, .limit = 10}, "figures before a minute",
+            &FiguresAnswer::rows);
+    compare(ListFigures{.after = figures_key(one), .limit = 10}, "page of the figures",
+            &FiguresAnswer::rows);
   }
 
   void compare_audit() {

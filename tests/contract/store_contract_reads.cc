@@ -536,6 +536,12 @@ TEST_P(StoreReads, CountsWaitingAndDueJobsPerGroup) {
   EXPECT_EQ(groups[1].waiting, 1);
   EXPECT_EQ(groups[1].due, 0);
   EXPECT_EQ(groups[1].due_since, WallTime{});
+  const auto due = ask<CountAnswer>(CountWaiting{.now = kNow, .only_due = true}).groups;
+  ASSERT_THAT(due, SizeIs(2));
+  EXPECT_EQ(due[0],
+            (CountAnswer::PerGroup{
+                .group = group_, .waiting = 2, .due = 2, .due_since = groups[0].due_since}));
+  EXPECT_EQ(due[1], CountAnswer::PerGroup{.group = other});
 }
 
 TEST_P(StoreReads, FindsTheGroupsThatHaveWaitingJobsAmongEmptyOnes) {

@@ -54,6 +54,7 @@ struct Says {
   bool operator()(const LogCountAnswer& one) const { return !one.counts.empty(); }
   bool operator()(const ScriptsAnswer& one) const { return !one.versions.empty(); }
   bool operator()(const AuditAnswer& one) const { return !one.rows.empty(); }
+  bool operator()(const FiguresAnswer& one) const { return !one.rows.empty(); }
   bool operator()(const FeedbackCounts& one) const { return !one.rows.empty(); }
   bool operator()(const NodesAnswer& one) const { return !one.nodes.empty(); }
 };

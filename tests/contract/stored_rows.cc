@@ -153,6 +153,19 @@ void add_principals(const MemoryTables& tables, StoredTables& to) {
   }
 }
 
+void add_figures(const MemoryTables& tables, StoredTables& to) {
+  StoredTable& figures = to["lts_figures"];
+  figures.columns = {"minute_us",       "group_id",        "part_id", "submitted",
+                     "started",         "ended",           "failed",  "lateness_p50_ms",
+                     "lateness_p95_ms", "lateness_p99_ms", "backlog", "workers",
+                     "threads"};
+  for (const auto& [key, one] : tables.figures) {
+    figures.rows.push_back(line(one.minute, one.group, one.part, one.submitted, one.started,
+                                one.ended, one.failed, one.lateness_p50_ms, one.lateness_p95_ms,
+                                one.lateness_p99_ms, one.backlog, one.workers, one.threads));
+  }
+}
+
 void add_ends(const MemoryTables& tables, StoredTables& to) {
   StoredTable& log = to["lts_job_log"];
   log.columns = Columns{"log_id"} + kEnd + Columns{"fires", "final", "bucket", "executor_log_id"};
@@ -347,6 +360,7 @@ StoredTables rows_in_memory(const MemoryTables& tables) {
   add_ends(tables, stored);
   add_audit(tables, stored);
   add_principals(tables, stored);
+  add_figures(tables, stored);
   add_push(tables, stored);
   add_peers(tables, stored);
   for (auto& [name, table] : stored) std::sort(table.rows.begin(), table.rows.end());

@@ -318,9 +318,9 @@ class Servers(E2eTest):
             request = urllib.request.Request(http + path, headers={"Host": host})
             with urllib.request.urlopen(request, timeout=30) as page:
                 return page.read().decode()
-        listed = re.findall(r"^/\w+", get("/"), re.MULTILINE)
-        self.assertEqual(listed, ["/healthz", "/readyz", "/metrics"])
-        for page in listed:
+        listed = re.findall(r"^/[\w/]+", get("/"), re.MULTILINE)
+        self.assertEqual(listed, ["/healthz", "/readyz", "/metrics", "/autoscale/GROUP"])
+        for page in listed[:3]:
             self.assertTrue(get(page))
         for name in (socket.gethostname(), socket.gethostname().split(".")[0] + ":9000"):
             self.assertEqual(get("/healthz", name), "ok\n")
@@ -376,16 +376,25 @@ class Servers(E2eTest):
                               not path.startswith((own, "/dev/", "/proc/"))], [])
 
     def test_metrics_match_stats_and_the_documentation(self):
-        cluster = self.cluster(flags=["--http", "127.0.0.1:0"], workers=1)
-        http = cluster.tracker.ready()["http"]
+        cluster = self.cluster(flags=["--http", "127.0.0.1:0"])
+        worker = cluster.start_worker("--http", "127.0.0.1:0")
         cluster.submit("--task-id", "counted", "--", "true")
         cluster.wait_ended("counted")
-        with urllib.request.urlopen(http + "/metrics", timeout=30) as page:
-            shown = dict(re.findall(r"^carillon_(\w+) (\S+)$", page.read().decode(), re.MULTILINE))
+
+        def metrics(program):
+            """Each metric with its type, and the numbers of those without labels."""
+            with urllib.request.urlopen(program.ready()["http"] + "/metrics", timeout=30) as page:
+                text = page.read().decode()
+            return (dict(re.findall(r"^# TYPE carillon_(\w+) (\w+)$", text, re.MULTILINE)),
+                    dict(re.findall(r"^carillon_(\w+) (\S+)$", text, re.MULTILINE)))
+        types, shown = metrics(cluster.tracker)
         stats = cluster.stats()
         self.assertLessEqual(set(stats), set(shown))
         page = (SOURCE / "docs" / "reference" / "metrics.md").read_text()
-        self.assertEqual(set(re.findall(r"^\| `carillon_(\w+)` \|", page, re.MULTILINE)), set(shown))
+        documented = dict(re.findall(r"^\| `carillon_(\w+)` \| (\w+) \|", page, re.MULTILINE))
+        of_workers = {name: kind for name, kind in documented.items() if name.startswith("worker_")}
+        self.assertEqual({**types, **of_workers}, documented)
+        self.assertEqual(metrics(worker)[0], {**of_workers, "build_info": "gauge"})
         for name in ("jobs_submitted_total", "jobs_handed_out_total", "attempts_ended_total"):
             self.assertEqual((float(shown[name]), stats[name]), (1, 1), name)
 

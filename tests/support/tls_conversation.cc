@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include "carillon/abort.h"
 
@@ -44,7 +45,10 @@ Certificate::Certificate(const std::string& names)
   const std::shared_ptr<EVP_PKEY> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   const auto certificate = new_certificate(key.get(), names);
   const std::shared_ptr<std::FILE> out(std::fopen(file().c_str(), "w"), std::fclose);
-  if (!out || PEM_write_X509(out.get(), certificate.get()) != 1 ||
+  const std::shared_ptr<std::FILE> secret(std::fopen(key_file().c_str(), "w"), std::fclose);
+  if (!out || PEM_write_X509(out.get(), certificate.get()) != 1 || !secret ||
+      ::fchmod(::fileno(secret.get()), S_IRUSR | S_IWUSR) != 0 ||
+      PEM_write_PrivateKey(secret.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1 ||
       SSL_CTX_use_certificate(context(), certificate.get()) != 1 ||
       SSL_CTX_use_PrivateKey(context(), key.get()) != 1) {
     abort_with("cannot keep a certificate", file().c_str());

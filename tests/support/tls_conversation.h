@@ -18,8 +18,9 @@ class Certificate {
   // `names`: whom it names, as in "IP:127.0.0.1" or "DNS:example.com".
   explicit Certificate(const std::string& names);
 
-  // Holds it in PEM.
+  // Hold them in PEM.
   std::string file() const { return folder_.file("certificate.pem"); }
+  std::string key_file() const { return folder_.file("key.pem"); }
   SSL_CTX* context() const { return context_.get(); }
 
  private:

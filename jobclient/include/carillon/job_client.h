@@ -141,9 +141,9 @@ struct RowFilter {
   std::string group{};    // empty: every group
   std::string task_id{};  // empty: every task
   JobId job_id{};         // 0: every job
-  // history: ended later than this; counts, audit: from this time on
+  // history: ended later than this; counts, audit, figures: from this time on
   std::optional<WallTime> since{};
-  std::optional<WallTime> until{};  // counts: before this
+  std::optional<WallTime> until{};  // counts, figures: before this
   std::int64_t limit = 0;           // at most this many rows; 0: the job tracker decides
   std::string after{};              // RowPage::next of the previous page
   // history: only rows with one of these values of `state`; empty: all
@@ -279,6 +279,8 @@ class JobClient {
   Result<RowPage> groups(const RowFilter& filter = {});
   // Numbers of ended jobs by group and half hour, including rows that the history no longer keeps.
   Result<RowPage> counts(const RowFilter& filter);
+  // The figures of each minute and group, oldest first, kept for 8 days.
+  Result<RowPage> figures(const RowFilter& filter = {});
   // One row with all details of a job. Its field `spec` is the job as a JSON object.
   Result<RowPage> show(const TaskRef& task);
   // The versions of a task's script, newest first. The second call returns one version (by default

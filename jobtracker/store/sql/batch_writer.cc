@@ -44,7 +44,8 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_log_index,
     write_audit,
     write_principals,
-    write_principal_removals};
+    write_principal_removals,
+    write_figures};
 
 }  // namespace
 

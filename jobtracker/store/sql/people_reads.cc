@@ -167,23 +167,27 @@ Result<ReadAnswer> SqlReads::read(const ListOutput& ask) {
 }
 
 // For one table.
-Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, WallTime now, std::int64_t rows_max) {
+Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, const CountWaiting& ask) {
   CountAnswer::PerGroup counted{.group = group};
   const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
-  CARILLON_TRY(db_.query(joined({kCountTimes, table, kFirstTimes}),
-                         SqlValues{value_of(now), Value::of(rows_max)}, [&](const sql::Row& row) {
-                           counted.waiting = row.integer(0);
-                           counted.due = row.integer(1);
-                           if (counted.due > 0) counted.due_since = wall_time(row.integer(2));
-                         }));
-  if (counted.waiting < rows_max) return counted;
-  // There are more rows, and due ones may be among them.
+  if (!ask.only_due) {
+    CARILLON_TRY(db_.query(joined({kCountTimes, table, kFirstTimes}),
+                           SqlValues{value_of(ask.now), Value::of(ask.rows_max)},
+                           [&](const sql::Row& row) {
+                             counted.waiting = row.integer(0);
+                             counted.due = row.integer(1);
+                             if (counted.due > 0) counted.due_since = wall_time(row.integer(2));
+                           }));
+    if (counted.waiting < ask.rows_max) return counted;
+  }
+  // There may be more rows, and due ones among them.
   CARILLON_TRY(db_.query(joined({kCountTimes, table, kFirstDueTimes}),
-                         SqlValues{value_of(now), value_of(now), Value::of(rows_max)},
+                         SqlValues{value_of(ask.now), value_of(ask.now), Value::of(ask.rows_max)},
                          [&](const sql::Row& row) {
                            counted.due = row.integer(0);
-                           counted.due_since = wall_time(row.integer(2));
+                           if (counted.due > 0) counted.due_since = wall_time(row.integer(2));
                          }));
+  if (ask.only_due) counted.waiting = counted.due;
   return counted;
 }
 
@@ -195,11 +199,13 @@ Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
     return ask.time_max > Duration{} && clock.steady_now() - began > ask.time_max;
   };
   std::map<GroupId, std::int64_t> delayed;
-  CARILLON_TRY(
-      db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
-        const GroupId group{static_cast<std::int32_t>(row.integer(0))};
-        delayed[group] = row.integer(1);
-      }));
+  if (!ask.only_due) {
+    CARILLON_TRY(
+        db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
+          const GroupId group{static_cast<std::int32_t>(row.integer(0))};
+          delayed[group] = row.integer(1);
+        }));
+  }
   std::set<GroupId> groups(ask.groups.begin(), ask.groups.end());
   if (groups.empty()) {
     for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) groups.insert(one.id);
@@ -212,7 +218,7 @@ Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
       if (is_late()) {
         counted.is_known = false;
       } else {
-        counted = CARILLON_TRY(count(group, ask.now, ask.rows_max));
+        counted = CARILLON_TRY(count(group, ask));
       }
     }
     counted.waiting += delayed[group];

@@ -50,6 +50,7 @@ class SqlReads {
   Result<ReadAnswer> read(const ListScripts& ask);
   Result<ReadAnswer> read(const ListAudit& ask);
   Result<ReadAnswer> read(const ListPrincipals& ask);
+  Result<ReadAnswer> read(const ListFigures& ask);
   Result<ReadAnswer> read(const CountFeedback& ask);
   Result<ReadAnswer> read(const ListNodes& ask);
 
@@ -80,7 +81,7 @@ class SqlReads {
   Status add_of_later_groups(const ListWaiting& ask, std::vector<WaitingJob>& jobs);
   // At most `ask.limit`, in order.
   Result<std::vector<DefinitionId>> definition_ids(const ListDefinitions& ask);
-  Result<CountAnswer::PerGroup> count(GroupId group, WallTime now, std::int64_t rows_max);
+  Result<CountAnswer::PerGroup> count(GroupId group, const CountWaiting& ask);
 
   sql::Connection& db_;
   GroupCatalog& groups_;

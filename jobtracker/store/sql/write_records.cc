@@ -4,6 +4,7 @@
 
 #include "jobtracker/store/sql/audit.h"
 #include "jobtracker/store/sql/batch_writer.h"
+#include "jobtracker/store/sql/figures.h"
 #include "jobtracker/store/sql/log_index.h"
 
 // Output, nodes, feedback and alarms, and the deletion of old rows.
@@ -170,6 +171,7 @@ Status write_purges(WriteContext& context, const OperationIndices& indices) {
                                          "lts_node", kSessionColumn));
     CARILLON_TRY(context.db.execute(kDeleteCounts, SqlValues{value_of(purge.counts_before)}));
     count += CARILLON_TRY(purge_audit(context.db, purge.audit_before, purge.limit));
+    count += CARILLON_TRY(purge_figures(context.db, purge.figures_before, purge.limit));
   }
   return {};
 }

@@ -18,7 +18,9 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr std::size_t kHeadBytesMax = 16 * 1024;
-constexpr std::size_t kRestBytesMax = 64 * 1024;
+// A chunk extension or the trailer: the parser needs each as a whole, and throws an exception for a
+// line above 64 KiB.
+constexpr std::size_t kRestBytesMax = 32 * 1024;
 
 Error no_answer(const std::string& why) { return {ErrorCode::kUnavailable, why}; }
 
@@ -106,16 +108,19 @@ Status AnswerReader::feed(std::string_view bytes) {
   rest_ += bytes;
   std::size_t used = 0;
   while (used < rest_.size() && !parser_->is_done()) {
+    const std::size_t given = std::min(rest_.size() - used, kRestBytesMax);
     beast::error_code failure;
-    used += parser_->put(boost::asio::buffer(rest_.data() + used, rest_.size() - used), failure);
-    if (failure == http::error::need_more) break;
-    if (failure) return refusal(failure);
+    const std::size_t taken =
+        parser_->put(boost::asio::buffer(rest_.data() + used, given), failure);
+    used += taken;
+    if (failure && failure != http::error::need_more) return refusal(failure);
+    if (taken > 0 && given == kRestBytesMax) continue;
+    if (given == kRestBytesMax)
+      return no_answer("a chunk extension or the trailer of the response is larger than " +
+                       std::to_string(kRestBytesMax) + " bytes");
+    if (failure || taken == 0) break;
   }
   rest_.erase(0, used);
-  // A chunk extension or the trailer: the parser needs each as a whole.
-  if (!parser_->is_done() && rest_.size() > kRestBytesMax)
-    return no_answer("a chunk extension or the trailer of the response is larger than " +
-                     std::to_string(kRestBytesMax) + " bytes");
   is_cut_ = cuts_ && parser_->get().body().size() > body_max_;
   has_surplus_ = parser_->is_done() && !rest_.empty();
   return {};

@@ -3,10 +3,12 @@
 #include <utility>
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "shared/net/endpoint.h"
 #include "shared/net/http/http_session.h"
+#include "shared/net/http/tls_context.h"
 
 namespace carillon::net {
 namespace {
@@ -16,6 +18,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kWaitForDescriptors{100};
 constexpr std::size_t kKeptConnections = 64;
+constexpr const char* kOnlyProxies =
+    "only the proxies that --behind-proxy names may connect to this port";
 
 void accept_next(HttpServerParts& parts);
 
@@ -42,9 +46,19 @@ void accept_next(HttpServerParts& parts) {
     const auto session = std::make_shared<HttpSession>(
         parts, std::move(socket), peer,
         is_kept ? HttpSession::Kind::kKept : HttpSession::Kind::kNormal);
-    is_full && !is_kept ? session->refuse(503, kTooManyConnections) : session->start();
+    if (!parts.may_connect(peer))
+      session->turn_away(403, kOnlyProxies);
+    else if (is_full && !is_kept)
+      session->turn_away(503, kTooManyConnections);
+    else
+      session->start();
     accept_next(parts);
   });
+}
+
+Result<std::shared_ptr<const TlsContext>> open_tls(const HttpAccess& access) {
+  TlsContext context = CARILLON_TRY(TlsContext::open_server(access.certificate, access.key));
+  return std::shared_ptr<const TlsContext>(std::make_shared<TlsContext>(std::move(context)));
 }
 
 Result<tcp::endpoint> resolve(const Endpoint& wanted) {
@@ -83,21 +97,40 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& address,
                                                      HttpServerConfig config, Handler handler) {
   Endpoint endpoint = CARILLON_TRY(parse_host_port(address));
   auto parts = std::make_shared<HttpServerParts>(std::move(config), std::move(handler));
+  const HttpAccess& access = parts->config.access;
+  CARILLON_TRY(check_http_access(access));
+  parts->proxies = CARILLON_TRY(Networks::parse(access.proxies));
+  if (access.has_tls()) parts->tls = CARILLON_TRY(open_tls(access));
   CARILLON_TRY(listen(parts->acceptor, endpoint, parts->config.option));
   error_code failure;
   const tcp::endpoint taken = parts->acceptor.local_endpoint(failure);
   if (failure) return Error{ErrorCode::kUnavailable, failure.message()};
   endpoint.host = taken.address().to_string();
   endpoint.port = taken.port();
+  const std::string scheme = parts->tls ? "https://" : "http://";
   accept_next(*parts);
   auto thread = CARILLON_TRY(Thread::start("http", [parts] { parts->io.run(); }));
   return std::unique_ptr<HttpServer>(
-      new HttpServer(std::move(parts), "http://" + endpoint.host_port(), std::move(thread)));
+      new HttpServer(std::move(parts), scheme + endpoint.host_port(), std::move(thread)));
 }
 
 HttpServer::HttpServer(std::shared_ptr<HttpServerParts> parts, std::string url,
                        std::unique_ptr<Thread> thread)
     : parts_(std::move(parts)), url_(std::move(url)), thread_(std::move(thread)) {}
+
+bool HttpServer::is_certified_for(const std::string& host) const {
+  return parts_->tls && parts_->tls->names(host);
+}
+
+Status HttpServer::reload_certificate() {
+  const HttpAccess& access = parts_->config.access;
+  if (!access.has_tls()) return {};
+  auto fresh = CARILLON_TRY(open_tls(access));
+  boost::asio::post(parts_->io, [parts = parts_.get(), fresh = std::move(fresh)]() mutable {
+    parts->tls = std::move(fresh);
+  });
+  return {};
+}
 
 HttpServer::~HttpServer() {
   parts_->io.stop();

@@ -12,6 +12,7 @@
 
 #include "carillon/result.h"
 #include "carillon/time.h"
+#include "shared/net/http_access.h"
 #include "shared/runtime/thread.h"
 
 namespace carillon::net {
@@ -22,7 +23,8 @@ struct HttpCall {
   std::string target{};                          // "/metrics?x=1", as it was sent
   std::map<std::string, std::string> headers{};  // names in lower case; equal ones joined by comma
   std::string body{};
-  std::string peer{};  // the client's address
+  std::string peer{};         // the client's address
+  bool is_encrypted = false;  // on the whole way from the client
 };
 
 struct HttpResponse {
@@ -30,6 +32,8 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body{};
   std::map<std::string, std::string> headers{};  // further headers
+  // Makes the body on the server's thread, instead of `body`.
+  std::function<std::string()> make_body{};
 };
 
 struct HttpServerConfig {
@@ -56,9 +60,13 @@ struct HttpServerConfig {
   // answer. Longer spares idle clients new connections.
   Duration patience = std::chrono::seconds{60};
   std::string option = "--http";  // the flag for the address, named in errors
+  // Encryption and trusted proxies. These check the names that requests use.
+  HttpAccess access{};
   // Decides about a request whose body has not been read. A response is sent at once, and the body
   // is not read. Empty: all requests are read. Called on the server's thread.
   std::function<std::optional<HttpResponse>(const HttpCall& head)> check_head{};
+  // Called on the server's thread for each response of the handler, with its time since the call.
+  std::function<void(Duration)> on_answered{};
 };
 
 // Most bytes of a stream that wait for its client to read.
@@ -116,7 +124,10 @@ struct HttpServerParts;
 // bodies and everything together by the configuration.
 //
 // It is protected against web pages of other sites: a Host header that is not one of its names or
-// addresses, or an Origin that is not this server, gets 403.
+// addresses, nor in its certificate, or an Origin that is not this server, gets 403.
+//
+// With TLS, all limits hold as well; a handshake has the time-out of a head, and connections beyond
+// the limits are closed without a response.
 //
 // Thread: the owner's. The handler runs on the server's thread and must not block.
 class HttpServer {
@@ -131,7 +142,13 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // "http://127.0.0.1:8080", with the actual port.
+  // Whether its certificate names this host. Requires: before reload_certificate().
+  bool is_certified_for(const std::string& host) const;
+  // Reads the files of a server with TLS again, for connections that are opened later. Error: it
+  // continues with what it has.
+  Status reload_certificate();
+
+  // "http://127.0.0.1:8080" or "https://...", with the actual port.
   const std::string& url() const { return url_; }
 
  private:

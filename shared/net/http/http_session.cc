@@ -17,6 +17,7 @@
 
 #include "shared/base/utf8.h"
 #include "shared/net/http/own_name.h"
+#include "shared/net/http/proxy_headers.h"
 
 namespace carillon::net {
 namespace {
@@ -44,9 +45,18 @@ HttpResponse problem(int status, const std::string& text) {
   return {.status = status, .body = text + "\n"};
 }
 
+// Whether every server finds the same end of the body. One in front of this server that finds
+// another end would pass on, as a part of a body, a request that it has not checked.
+bool has_certain_end(const http::request<http::string_body>& request) {
+  const auto codings = request.count(http::field::transfer_encoding);
+  if (codings == 0) return true;
+  return codings == 1 && lower_ascii(view(request[http::field::transfer_encoding])) == "chunked" &&
+         request.count(http::field::content_length) == 0 && request.version() >= 11;
+}
+
 // Sends a message and keeps it alive until it was sent.
 template <class Body, class Then>
-void send_message(beast::tcp_stream& stream, http::response<Body>&& message, Then then) {
+void send_message(SessionStream& stream, http::response<Body>&& message, Then then) {
   auto kept = std::make_shared<http::response<Body>>(std::move(message));
   http::async_write(stream, *kept,
                     [kept, then](beast::error_code failure, std::size_t) { then(failure); });
@@ -167,6 +177,7 @@ HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket so
     : parts_(parts),
       peer_(std::move(peer)),
       kind_(kind),
+      is_of_proxy_(parts.proxies.contains(peer_)),
       stream_(std::move(socket)),
       buffer_(kBufferBytesMax) {
   if (kind_ == Kind::kKept) {
@@ -193,8 +204,51 @@ HttpSession::~HttpSession() {
 
 void HttpSession::start() {
   prepare();
-  stream_.expires_after(kind_ == Kind::kKept ? kKeptHeadPatience : parts_.config.head_patience);
-  receive();
+  const Duration patience = kind_ == Kind::kKept ? kKeptHeadPatience : parts_.config.head_patience;
+  stream_.expires_after(patience);
+  if (!parts_.tls) return receive();
+  const SteadyTime deadline = parts_.clock.steady_now() + patience;
+  stream_.async_wait_readable(
+      [self = shared_from_this(), deadline](beast::error_code failure, std::size_t) {
+        failure ? self->close() : self->wait_for_turn(deadline);
+      });
+}
+
+void HttpSession::turn_away(int status, const std::string& why) {
+  if (!parts_.tls) return refuse(status, why);
+  parts_.refusals.add(peer_, why);
+  close();
+}
+
+// Until few enough other handshakes are in progress.
+void HttpSession::wait_for_turn(SteadyTime deadline) {
+  if (kind_ == Kind::kKept) return shake_hands();
+  const bool is_turn =
+      parts_.handshakes.enter(peer_, [self = shared_from_this(), deadline](SteadyTime now) {
+        now < deadline ? self->shake_hands() : self->close();
+        return now < deadline;
+      });
+  if (is_turn) shake_hands();
+}
+
+void HttpSession::shake_hands() {
+  stream_.async_handshake(*parts_.tls,
+                          [self = shared_from_this()](beast::error_code failure, std::size_t) {
+                            self->on_handshake(failure);
+                          });
+}
+
+void HttpSession::on_handshake(beast::error_code failure) {
+  if (kind_ == Kind::kNormal) parts_.handshakes.leave(peer_, parts_.clock.steady_now());
+  if (!failure) {
+    if (kind_ == Kind::kNormal) stream_.expires_after(parts_.config.head_patience);
+    return receive();
+  }
+  if (failure == beast::error::timeout)
+    parts_.refusals.add(peer_, "the TLS handshake was not complete in time");
+  else if (!stream_.tls_error().empty())
+    parts_.refusals.add(peer_, "the TLS handshake failed: " + stream_.tls_error());
+  close();
 }
 
 void HttpSession::prepare() {
@@ -314,6 +368,8 @@ void HttpSession::on_head() {
   keeps_alive_ = request.keep_alive() && kind_ == Kind::kNormal;
   if (std::distance(request.begin(), request.end()) > kFieldsMax)
     return refuse(431, "the header has too many fields, at most 100");
+  if (!has_certain_end(request))
+    return refuse(400, "the end of the body is uncertain (give its length, or send it chunked)");
 
   beast::error_code failure;
   const auto own = stream_.socket().local_endpoint(failure);
@@ -327,34 +383,59 @@ void HttpSession::on_head() {
   if (kind_ == Kind::kKept &&
       std::find(kept.begin(), kept.end(), target.substr(0, target.find('?'))) == kept.end())
     return refuse(503, kTooManyConnections);
+  const std::string wrong = refusal_of_names(own.address().to_string());
+  if (!wrong.empty()) return refuse(403, wrong);
+  fill_call();
+  if (!config.check_head) return;
+  std::optional<HttpResponse> refusal = config.check_head(call_);
+  if (refusal) write(std::move(*refusal), !parser_->is_done());
+}
+
+// A page of another site must not use this server: neither by its name, nor by a name of that site
+// that was made to lead here. For the second, certificates and proxies check names.
+std::string HttpSession::refusal_of_names(const std::string& own_address) const {
+  const HttpServerConfig& config = parts_.config;
+  const auto& request = parser_->get();
   const std::string_view host = view(request[http::field::host]);
-  const bool may_be_any = config.any_name || (config.any_name_for && config.any_name_for(target));
-  if (!may_be_any && !is_own_host(host, own.address().to_string(), config.names)) {
-    return refuse(403, "this server does not have the name '" + std::string{host} +
-                           "' (use its address, or localhost)");
+  const bool may_be_any = is_of_proxy_ || config.any_name ||
+                          (config.any_name_for && config.any_name_for(view(request.target())));
+  if (!may_be_any && !is_own_host(host, own_address, config.names) &&
+      !(parts_.tls && parts_.tls->names(host_of(host)))) {
+    return "this server does not have the name '" + std::string{host} +
+           "' (use its address, or localhost)";
   }
   const auto origin = request.find(http::field::origin);
-  if (origin != request.end() && !is_own_origin(view(origin->value()), host)) {
-    return refuse(403, "pages of other sites may not call this server");
-  }
+  if (origin == request.end() || is_own_origin(view(origin->value()), host)) return {};
+  if (is_of_proxy_ && is_own_origin(view(origin->value()), view(request["X-Forwarded-Host"])))
+    return {};
+  return "pages of other sites may not call this server";
+}
 
+void HttpSession::fill_call() {
+  const auto& request = parser_->get();
   call_ = {.method = is_head_ ? "GET" : std::string{view(request.method_string())},
-           .target = std::string{target},
-           .peer = peer_};
+           .target = std::string{view(request.target())},
+           .peer = peer_,
+           .is_encrypted = parts_.tls != nullptr};
   for (const auto& field : request) {
     std::string& value = call_.headers[lower_ascii(view(field.name_string()))];
     if (!value.empty()) value += ", ";
     value += view(field.value());
   }
-  if (!config.check_head) return;
-  std::optional<HttpResponse> refusal = config.check_head(call_);
-  if (refusal) write(std::move(*refusal), !parser_->is_done());
+  if (!is_of_proxy_) return;
+  const auto forwarded_for = call_.headers.find("x-forwarded-for");
+  if (forwarded_for != call_.headers.end())
+    call_.peer = client_address(peer_, forwarded_for->second, parts_.proxies);
+  const auto forwarded_proto = call_.headers.find("x-forwarded-proto");
+  if (forwarded_proto != call_.headers.end())
+    call_.is_encrypted = was_encrypted(forwarded_proto->second);
 }
 
 void HttpSession::call() {
   state_ = State::kAnswers;
   stream_.expires_never();
   call_.body = std::move(parser_->get().body());
+  if (parts_.config.on_answered) called_at_ = parts_.clock.steady_now();
   const auto state =
       std::make_shared<HttpResponder::State>(parts_.shared_from_this(), shared_from_this());
   parts_.handler(std::move(call_), HttpResponder(state));
@@ -363,6 +444,11 @@ void HttpSession::call() {
 void HttpSession::write(HttpResponse response, bool is_last) {
   state_ = State::kAnswers;
   hold(0);
+  if (response.make_body) response.body = response.make_body();
+  if (const auto since = std::exchange(called_at_, std::nullopt)) {
+    parts_.config.on_answered(
+        std::chrono::duration_cast<Duration>(parts_.clock.steady_now() - *since));
+  }
   if (!hold_answer(response.body.size())) {
     response = problem(503, "too many answers at the same time, try again");
     response.headers = {{"Retry-After", "1"}};
@@ -486,10 +572,7 @@ void HttpSession::end() {
   receive();
 }
 
-void HttpSession::close() {
-  beast::error_code ignored;  // The client may have closed it first.
-  stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
-}
+void HttpSession::close() { stream_.end_sending(); }
 
 bool HttpSession::hold(std::size_t bytes) {
   parts_.bytes = parts_.bytes - held_ + bytes;

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "shared/base/host_name.h"
 #include "shared/base/utf8.h"
 
 namespace carillon::net {
-namespace {
 
-// Without port, brackets and final dot, in lower case.
-std::string host_of(std::string_view header) {
-  std::string host = lower_ascii(header);
+std::string host_of(std::string_view host_header) {
+  std::string host = lower_ascii(host_header);
   if (host.starts_with('[')) {
     const std::size_t end = host.find(']');
     return end == std::string::npos ? std::string{} : host.substr(1, end - 1);
@@ -19,8 +18,6 @@ std::string host_of(std::string_view header) {
   return host;
 }
 
-}  // namespace
-
 bool is_own_host(std::string_view host_header, const std::string& own_address,
                  const std::vector<std::string>& names) {
   const std::string host = host_of(host_header);
@@ -28,6 +25,11 @@ bool is_own_host(std::string_view host_header, const std::string& own_address,
   if (host == "localhost" || host == own_address) return true;
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return lower_ascii(name) == host; });
+}
+
+std::vector<std::string> names_of_machine() {
+  const std::string name = host_name();
+  return {name, name.substr(0, name.find('.'))};
 }
 
 bool is_own_origin(std::string_view origin_header, std::string_view host_header) {

@@ -1,75 +1,49 @@
 #include "shared/net/http/tls_stream.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <limits>
 #include <system_error>
 #include <utility>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
 #include "shared/base/assert.h"
+#include "shared/net/networks.h"
 
 namespace carillon::net {
 namespace {
-
-// The first error of this thread's error queue; clears the queue.
-std::string queued_error(const std::string& otherwise) {
-  const unsigned long code = ERR_get_error();
-  ERR_clear_error();
-  const char* const reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return reason == nullptr ? otherwise : reason;
-}
 
 int length(std::size_t size) {
   return static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max()));
 }
 
-bool is_address(const std::string& host) {
-  std::array<unsigned char, sizeof(in6_addr)> ignored{};
-  return ::inet_pton(AF_INET, host.c_str(), ignored.data()) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), ignored.data()) == 1;
-}
-
 }  // namespace
 
-Result<TlsContext> TlsContext::open(const std::string& ca_file, std::string option) {
-  TlsContext context{std::move(option)};
-  context.context_.reset(SSL_CTX_new(TLS_client_method()));
-  SSL_CTX* const raw = context.get();
-  if (raw == nullptr) {
-    return Error{ErrorCode::kUnavailable, "TLS cannot be used: " + queued_error("out of memory")};
-  }
-  SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
-  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION);
-  SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
-  if (ca_file.empty()) {
-    SSL_CTX_set_default_verify_paths(raw);  // Without certificates, none is trusted.
-  } else if (SSL_CTX_load_verify_locations(raw, ca_file.c_str(), nullptr) != 1) {
-    return Error{ErrorCode::kInvalidArgument,
-                 context.option_ + " " + ca_file +
-                     " contains no PEM certificates: " + queued_error("it cannot be read")};
-  }
-  return context;
-}
-
 TlsStream::TlsStream(const TlsContext& context, int fd, const std::string& host)
-    : context_(context), ssl_(SSL_new(context.get())) {
+    : option_(context.option()), ssl_(SSL_new(context.get())) {
   CARILLON_ASSERT(ssl_ != nullptr, "memory is available");
   SSL_set_connect_state(ssl_.get());
   is_broken_ = SSL_set_fd(ssl_.get(), fd) != 1;
-  if (is_address(host)) {
+  if (is_numeric_address(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), host.c_str());
   } else {
     std::string name = host;  // SSL_set_tlsext_host_name() is a macro with a cast in C's style.
     SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
     SSL_set1_host(ssl_.get(), host.c_str());
+  }
+}
+
+TlsStream::TlsStream(const TlsContext& context, int fd)
+    : option_(context.option()), ssl_(SSL_new(context.get())) {
+  // A server must survive where its clients use up the memory.
+  is_broken_ = ssl_ == nullptr || SSL_set_fd(ssl_.get(), fd) != 1;
+  if (is_broken_) {
+    error_ = take_tls_error("out of memory");
+  } else {
+    SSL_set_accept_state(ssl_.get());
   }
 }
 
@@ -83,11 +57,13 @@ TlsStream::Step TlsStream::step_of(int returned) {
     case SSL_ERROR_ZERO_RETURN:
       return Step::kEnd;
     case SSL_ERROR_SYSCALL:
+      was_cut_ = errno_then == 0 || errno_then == ECONNRESET;
       error_ = errno_then == 0 ? "the connection was closed"
                                : std::system_category().message(errno_then);
       break;
     default:
-      error_ = queued_error("a TLS error");
+      was_cut_ = ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+      error_ = take_tls_error("a TLS error");
   }
   is_broken_ = true;
   return Step::kBroken;
@@ -103,7 +79,7 @@ TlsStream::Step TlsStream::handshake() {
   const long verdict = SSL_get_verify_result(ssl_.get());
   if (step == Step::kBroken && verdict != X509_V_OK) {
     error_ = std::string{"its certificate is not trusted: "} +
-             X509_verify_cert_error_string(verdict) + " (" + context_.option() +
+             X509_verify_cert_error_string(verdict) + " (" + option_ +
              " names its certificate authority)";
   }
   return step;

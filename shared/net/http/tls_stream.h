@@ -6,34 +6,11 @@
 
 #include <openssl/ssl.h>
 
-#include "carillon/result.h"
+#include "shared/net/http/tls_context.h"
 
 namespace carillon::net {
 
-// The certificate authorities of TLS connections.
-//
-// Thread: any, after open().
-class TlsContext {
- public:
-  // `ca_file`: PEM file with the certificate authorities; empty: the system's. `option`: named in
-  // errors.
-  static Result<TlsContext> open(const std::string& ca_file, std::string option);
-
-  SSL_CTX* get() const { return context_.get(); }
-  const std::string& option() const { return option_; }
-
- private:
-  struct Free {
-    void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  };
-  explicit TlsContext(std::string option) : option_(std::move(option)) {}
-
-  std::string option_;
-  std::unique_ptr<SSL_CTX, Free> context_{};
-};
-
-// The client side of TLS on a non-blocking socket, which it does not own. The server's certificate
-// must contain its host.
+// TLS on a non-blocking socket, which it does not own.
 //
 // Thread: one. SIGPIPE must be ignored or blocked.
 class TlsStream {
@@ -50,7 +27,10 @@ class TlsStream {
     std::size_t bytes = 0;
   };
 
+  // The client's side. The server's certificate must contain its host.
   TlsStream(const TlsContext& context, int fd, const std::string& host);
+  // The server's side. The context may be destroyed before the stream.
+  TlsStream(const TlsContext& context, int fd);
 
   Step handshake();
   Moved read(char* into, std::size_t size);
@@ -63,6 +43,8 @@ class TlsStream {
   // Sends a close notification, if that is still possible.
   void shut_down();
   const std::string& error() const { return error_; }
+  // Whether it is broken because the connection ended without a close notification.
+  bool was_cut() const { return was_cut_; }
 
  private:
   struct Free {
@@ -70,9 +52,10 @@ class TlsStream {
   };
   Step step_of(int returned);
 
-  const TlsContext& context_;
+  const std::string option_;  // of the context
   std::unique_ptr<SSL, Free> ssl_;
   bool is_broken_ = false;
+  bool was_cut_ = false;
   std::string error_{};
 };
 

@@ -29,8 +29,8 @@ struct XxlOptions {
   std::vector<std::string> admins{};
   std::string app_name{};  // app name of the executor group at the admin
   int port = 9999;         // port for the admin's calls; 0: any free port
-  // Address under which the admin calls this executor. Empty: "http://IP:PORT/" with this machine's
-  // address on the route to the first admin.
+  // Address under which the admin calls this executor. Empty: "http://IP:PORT/" (or https) with
+  // this machine's address on the route to the first admin.
   std::string address{};
   std::string token{};  // the admin's token; calls without it are rejected. Empty: see `insecure`
   // PEM file with the certificate authorities of admins at https:// addresses. Empty: the system's.
@@ -73,6 +73,16 @@ struct TaskTrackerOptions {
   bool insecure = false;
 
   XxlOptions xxl{};
+
+  // PEM files for the admin's calls over https: the certificate, which must name the host of the
+  // executor's address, with those of its authorities, and its private key. Empty: calls are not
+  // encrypted.
+  std::string http_certificate{};
+  std::string http_key{};
+
+  // "HOST:PORT" for pages with the health and metrics of this task tracker; port 0: any free port.
+  // The pages need no token. Empty: none.
+  std::string http{};
 
   // Time between SIGTERM and SIGKILL for a process, or between a stop request and the end of the
   // run for a handler.
@@ -118,6 +128,13 @@ class TaskTracker {
 
   // Address of this executor for an xxl-job admin. Empty: it is not an executor.
   virtual std::string xxl_address() const = 0;
+
+  // Reads the executor's certificate and key again, for connections that are opened later. Error:
+  // it continues with what it has. Call it after start() and before stop().
+  virtual Status reload_certificate() = 0;
+
+  // Address of its pages, "http://HOST:PORT". Empty: it has none.
+  virtual std::string http_address() const = 0;
 
   // Registers and takes jobs until it is stopped. Retries while no job tracker is reachable, and
   // logs this once.

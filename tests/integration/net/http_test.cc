@@ -8,24 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "shared/net/endpoint.h"
 #include "shared/net/http/http_client.h"
 #include "shared/net/http/http_server.h"
 #include "shared/runtime/mailbox.h"
 #include "shared/runtime/thread.h"
+#include "tests/support/raw_connection.h"
 
 namespace carillon::net {
 namespace {
 
+using ::carillon::testing::RawConnection;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::EndsWith;
@@ -70,49 +67,6 @@ struct Bundle {
   std::atomic<bool> cancelled{false};
 };
 
-// A connection that is written by hand.
-class RawConnection {
- public:
-  explicit RawConnection(const HttpServer& server, const char* from = "127.0.0.1")
-      : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = ::inet_addr(from);
-    EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    address.sin_port = htons(parse_host_port(server.url().substr(7)).value().port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  }
-  ~RawConnection() { ::close(fd_); }
-  RawConnection(const RawConnection&) = delete;
-  RawConnection& operator=(const RawConnection&) = delete;
-
-  void send(std::string_view bytes) const {
-    EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  std::string receive_now() const {
-    std::array<char, 4096> buffer{};
-    const auto got = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    return got <= 0 ? "" : std::string(buffer.data(), static_cast<std::size_t>(got));
-  }
-  // What comes until `end` has come, or the other end closes, or nothing comes for 10 s.
-  std::string receive_until(const std::string& end) const {
-    std::string received;
-    std::array<char, 4096> buffer{};
-    pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
-    while (received.find(end) == std::string::npos && ::poll(&waiting, 1, 10'000) > 0) {
-      const auto got = ::recv(fd_, buffer.data(), buffer.size(), 0);
-      if (got <= 0) return received + "<closed>";
-      received.append(buffer.data(), static_cast<std::size_t>(got));
-    }
-    return received;
-  }
-
- private:
-  int fd_;
-};
-
 TEST(Http, CarriesARequestAndItsAnswer) {
   Bundle b;
   const auto reply = send_http({.method = "POST",
@@ -138,7 +92,7 @@ TEST(Http, ReturnsErrorStatusesAsAnswers) {
 
 TEST(HttpServer, AnswersSeveralRequestsOnOneConnection) {
   Bundle b;
-  const RawConnection raw(*b.server);
+  const RawConnection raw(b.server->url());
   raw.send("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(raw.receive_until("GET /b"), HasSubstr("GET /a"));
   raw.send("GET /c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -147,7 +101,7 @@ TEST(HttpServer, AnswersSeveralRequestsOnOneConnection) {
 
 TEST(HttpServer, AnswersHeadWithLengthButWithoutBody) {
   Bundle b;
-  const RawConnection raw(*b.server);
+  const RawConnection raw(b.server->url());
   raw.send("HEAD /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const std::string answer = raw.receive_until("<never>");
   EXPECT_THAT(answer, HasSubstr("Content-Length: 7\r\n"));
@@ -173,7 +127,7 @@ TEST(HttpServer, AnswersWhenItsHandlerDoesNot) {
 
 TEST(HttpServer, MayStopBeforeARequestIsAnswered) {
   Bundle b;
-  const RawConnection raw(*b.server);
+  const RawConnection raw(b.server->url());
   raw.send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
   b.waiting.wait();
   auto responder = b.waiting.take();
@@ -187,7 +141,7 @@ TEST(HttpServer, MayStopBeforeARequestIsAnswered) {
 TEST(HttpServer, RefusesAForeignHostHeader) {
   Bundle b({.names = {"Tracker1.example"}});
   const auto status_for = [&](const std::string& headers) {
-    const RawConnection raw(*b.server);
+    const RawConnection raw(b.server->url());
     raw.send("GET / HTTP/1.1\r\n" + headers + "Connection: close\r\n\r\n");
     return raw.receive_until("<never>").substr(9, 3);
   };
@@ -204,7 +158,7 @@ TEST(HttpServer, RefusesAForeignHostHeader) {
 TEST(HttpServer, RefusesForeignOrigins) {
   Bundle b;
   const auto status_for = [&](const std::string& origin) {
-    const RawConnection raw(*b.server);
+    const RawConnection raw(b.server->url());
     raw.send("POST / HTTP/1.1\r\nHost: localhost:80\r\nOrigin: " + origin +
              "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     return raw.receive_until("<never>").substr(9, 3);
@@ -217,28 +171,42 @@ TEST(HttpServer, RefusesForeignOrigins) {
 
 TEST(HttpServer, RefusesOversizedBodiesAndHeaders) {
   Bundle b({.body_max = 1000});
-  const RawConnection body(*b.server);
+  const RawConnection body(b.server->url());
   body.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
   EXPECT_THAT(body.receive_until("<never>"), StartsWith("HTTP/1.1 413 "));
-  const RawConnection header(*b.server);
+  const RawConnection header(b.server->url());
   header.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(20'000, 'x'));
   EXPECT_THAT(header.receive_until("<never>"), StartsWith("HTTP/1.1 431 "));
 }
 
 TEST(HttpServer, RefusesRequestsThatAreNotHttp) {
   Bundle b;
-  const RawConnection raw(*b.server);
+  const RawConnection raw(b.server->url());
   raw.send(std::string("\x16\x03\x01\x02\x00 no http at all\r\n\r\n", 24));
   EXPECT_THAT(raw.receive_until("<never>"), StartsWith("HTTP/1.1 400 "));
   EXPECT_EQ(b.get("/").value().status, 200);
 }
 
+TEST(HttpServer, RefusesABodyWhoseEndIsUncertain) {
+  Bundle b;
+  for (const char* head : {"HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\nContent-Length: 5\r\n",
+                           "HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n",
+                           "HTTP/1.1\r\nTransfer-Encoding: xchunked\r\nContent-Length: 5\r\n",
+                           "HTTP/1.0\r\nTransfer-Encoding: chunked\r\n"}) {
+    SCOPED_TRACE(head);
+    const RawConnection raw(*b.server);
+    raw.send("POST / " + std::string{head} + "Host: localhost\r\n\r\n0\r\n\r\n");
+    const std::string answer = raw.receive_until("\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 "));
+  }
+}
+
 TEST(HttpServer, ClosesAConnectionThatTakesTooLong) {
   Bundle b({.head_patience = milliseconds{50}, .patience = milliseconds{50}});
-  const RawConnection head(*b.server);
+  const RawConnection head(b.server->url());
   head.send("GET / HTTP/1.1\r\nHost:");
   EXPECT_EQ(head.receive_until("<never>"), "<closed>");
-  const RawConnection body(*b.server);
+  const RawConnection body(b.server->url());
   body.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n1234");
   EXPECT_EQ(body.receive_until("<never>"), "<closed>");
 }
@@ -253,7 +221,7 @@ TEST(HttpServer, RefusesEndlessHeadsChunkExtensionsAndTrailers) {
         std::tuple{chunked + "0\r\n", "X: " + std::string(995, 'x') + "\r\n", "HTTP/1.1 400 "},
         std::tuple{lines, "X: " + std::string(995, 'x') + "\r\n", "HTTP/1.1 431 "}}) {
     SCOPED_TRACE(begin);
-    const RawConnection raw(*b.server);
+    const RawConnection raw(b.server->url());
     raw.send(begin);
     for (int i = 0; i < 17; ++i) {
       raw.send(repeated);
@@ -266,7 +234,7 @@ TEST(HttpServer, RefusesEndlessHeadsChunkExtensionsAndTrailers) {
 
 TEST(HttpServer, RefusesAHeadWithTooManyFields) {
   Bundle b;
-  const RawConnection raw(*b.server);
+  const RawConnection raw(b.server->url());
   std::string fields;
   for (int i = 0; i < 100; ++i) fields += "X" + std::to_string(i) + ":\r\n";
   raw.send("GET / HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n");
@@ -278,13 +246,13 @@ TEST(HttpServer, AnswersARefusedHeadWithoutReadingTheBody) {
     if (head.headers.contains("authorization")) return std::nullopt;
     return HttpResponse{.status = 401, .body = "no token"};
   }});
-  const RawConnection raw(*b.server);
+  const RawConnection raw(b.server->url());
   raw.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
   const std::string refused = raw.receive_until("<never>");
   EXPECT_THAT(refused, StartsWith("HTTP/1.1 401 "));
   EXPECT_THAT(refused, EndsWith("no token<closed>"));
   raw.send(std::string(500'000, 'x'));  // It is dropped, and does not reset the connection.
-  const RawConnection empty(*b.server);
+  const RawConnection empty(b.server->url());
   empty.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(empty.receive_until("no token"), StartsWith("HTTP/1.1 401 "));
   empty.send("GET /a HTTP/1.1\r\nHost: localhost\r\nAuthorization: x\r\n\r\n");
@@ -293,8 +261,8 @@ TEST(HttpServer, AnswersARefusedHeadWithoutReadingTheBody) {
 
 TEST(HttpServer, BodiesOfAllConnectionsShareOneLimit) {
   Bundle b({.bytes_max = 1'500'000});
-  const RawConnection one(*b.server);
-  const RawConnection other(*b.server);
+  const RawConnection one(b.server->url());
+  const RawConnection other(b.server->url());
   for (const RawConnection* each : {&one, &other}) {
     each->send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" +
                std::string(900'000, 'x'));
@@ -317,7 +285,7 @@ TEST(HttpServer, BodiesOfAllConnectionsShareOneLimit) {
 TEST(HttpServer, KeepsConnectionsForSomePaths) {
   Bundle b({.connections_max = 10, .kept_paths = {"/healthz"}});
   std::vector<std::unique_ptr<RawConnection>> idle;
-  for (int i = 0; i < 40; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  for (int i = 0; i < 40; ++i) idle.push_back(std::make_unique<RawConnection>(b.server->url()));
   EXPECT_EQ(b.get("/healthz?x").value().status, 200);
   EXPECT_EQ(b.get("/other").value().status, 503);
 }
@@ -325,11 +293,11 @@ TEST(HttpServer, KeepsConnectionsForSomePaths) {
 TEST(HttpServer, AnswersBesideManyIdleConnectionsUpToItsLimit) {
   Bundle b({.connections_max = 200});
   std::vector<std::unique_ptr<RawConnection>> idle;
-  for (int i = 0; i < 199; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  for (int i = 0; i < 199; ++i) idle.push_back(std::make_unique<RawConnection>(b.server->url()));
   // They are accepted in order, so that the last one's answer speaks for all.
   idle.back()->send("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(idle.back()->receive_until("GET /x"), StartsWith("HTTP/1.1 200 "));
-  const RawConnection last(*b.server);
+  const RawConnection last(b.server->url());
   last.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(last.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
   EXPECT_EQ(b.get("/").value().status, 503);
@@ -338,9 +306,9 @@ TEST(HttpServer, AnswersBesideManyIdleConnectionsUpToItsLimit) {
 TEST(HttpServer, OneAddressCannotTakeAllConnections) {
   Bundle b({.connections_max = 20, .connections_per_peer = 10});
   std::vector<std::unique_ptr<RawConnection>> idle;
-  for (int i = 0; i < 20; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  for (int i = 0; i < 20; ++i) idle.push_back(std::make_unique<RawConnection>(b.server->url()));
   EXPECT_THAT(idle.back()->receive_until("<never>"), StartsWith("HTTP/1.1 503 "));
-  const RawConnection other(*b.server, "127.0.0.2");
+  const RawConnection other(b.server->url(), "127.0.0.2");
   other.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(other.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
 }
@@ -355,12 +323,12 @@ TEST(HttpServer, AllowsOneAddress2048Of4096Connections) {
   EXPECT_EQ(HttpServerConfig{}.connections_max, 4096U);
   Bundle b;
   std::vector<std::unique_ptr<RawConnection>> idle;
-  for (int i = 0; i < 2048; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  for (int i = 0; i < 2048; ++i) idle.push_back(std::make_unique<RawConnection>(b.server->url()));
   idle.back()->send("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(idle.back()->receive_until("GET /x"), StartsWith("HTTP/1.1 200 "));
-  const RawConnection one_more(*b.server);
+  const RawConnection one_more(b.server->url());
   EXPECT_THAT(one_more.receive_until("<never>"), StartsWith("HTTP/1.1 503 "));
-  const RawConnection other(*b.server, "127.0.0.2");
+  const RawConnection other(b.server->url(), "127.0.0.2");
   other.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(other.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
 }
@@ -368,7 +336,7 @@ TEST(HttpServer, AllowsOneAddress2048Of4096Connections) {
 TEST(HttpServer, AcceptsAnyHostNameForTargetsThatRequireASecret) {
   Bundle b({.any_name_for = [](std::string_view target) { return target == "/api"; }});
   const auto status_of = [&](const std::string& target) {
-    const RawConnection raw(*b.server);
+    const RawConnection raw(b.server->url());
     raw.send("GET " + target + " HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     return raw.receive_until("<never>").substr(9, 3);
   };

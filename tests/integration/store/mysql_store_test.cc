@@ -94,7 +94,7 @@ TEST_F(MysqlStoreTest, DoesNotWaitForASessionThatEndedCleanly) {
 TEST_F(MysqlStoreTest, StandsByWithoutMigratingWhileAnotherJobTrackerWorks) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
-  run("DELETE FROM lts_schema WHERE version = 21");
+  run("DELETE FROM lts_schema WHERE version = 23");
   looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
@@ -116,7 +116,7 @@ TEST_F(MysqlStoreTest, StandsByWithoutMigratingWhileAnotherJobTrackerWorks) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 20);
+  EXPECT_EQ(version, 21);
 }
 
 TEST_F(MysqlStoreTest, FencesASilentSession) {
@@ -490,12 +490,12 @@ TEST_F(MysqlStoreTest, RefusesAServerWithATooSmallPacketLimit) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaWithoutChangingIt) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (23, 0)");
+  run("INSERT INTO lts_schema VALUES (24, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 23, this program knows up to 22"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 24, this program knows up to 23"));
 }
 
 TEST_F(MysqlStoreTest, RefusesAnLtsDatabaseWithoutChangingIt) {

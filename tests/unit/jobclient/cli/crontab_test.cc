@@ -214,6 +214,26 @@ TEST(Crontab, GivesEveryJobTheChosenGroupAndRules) {
   EXPECT_THAT(job.task_id, StartsWith("host1-x-"));
 }
 
+TEST(Crontab, CutsTheDescriptionOfALongCommandBetweenCharacters) {
+  std::string command = "echo ";
+  for (int i = 0; i < 2000; ++i) command += "月";
+  for (const char* before : {"", "x", "xx"}) {
+    const JobSpec job = only_job("* * * * * " + std::string{before} + command + "\n");
+    EXPECT_THAT(job.run.shell, HasSubstr(command));
+    EXPECT_LE(job.description.size(), kTextBytesMax);
+    EXPECT_GE(job.description.size(), kTextBytesMax - 2);
+  }
+}
+
+TEST(Crontab, RefusesCommandsThatAreNoText) {
+  using namespace std::string_literals;
+  for (const std::string& command : {"\xff"s, "a\0b"s}) {
+    const auto entries = read_crontab("* * * * * " + command + "\n", options());
+    EXPECT_EQ(entries.at(0).job.error().message,
+              "its command is not valid UTF-8 text without zero bytes");
+  }
+}
+
 TEST(Crontab, AcceptsWindowsLineEndings) {
   EXPECT_EQ(read_crontab("* * * * * x\r\n", options())[0].command, "x");
 }

@@ -142,7 +142,8 @@ class Cli {
             [this](Duration time) {
               clock.advance(time);
               ++pauses;
-            }};
+            },
+        .open_page = [this](const std::string& url) { opened.push_back(url); }};
     return run_program(arguments, Environment{}, around);
   }
 
@@ -154,6 +155,7 @@ class Cli {
   std::ostringstream out;
   std::ostringstream err;
   int pauses = 0;
+  std::vector<std::string> opened{};  // pages in the browser
 
  private:
   int input_ = -1;

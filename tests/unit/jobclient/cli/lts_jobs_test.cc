@@ -201,6 +201,8 @@ TEST(LtsJobs, IntervalJobKeepsItsRemainingRuns) {
   EXPECT_THAT(entries[1].job.error().message, HasSubstr("the definition is imported"));
   row.repeated_count = 5;
   EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("all of its 5 runs"));
+  row.repeated_count = INT64_MIN;
+  EXPECT_EQ(only_entry({row}).job.value().schedule.count, 5);
 }
 
 TEST(LtsJobs, NotesThatLtsLostTheNextRun) {

@@ -135,6 +135,20 @@ TEST(XxlJobs, FixedRateJobKeepsItsGrid) {
   }
 }
 
+TEST(XxlJobs, SurvivesTimesThatNoClockShows) {
+  XxlJob row = xxl_row();
+  row.next_ms = INT64_MAX;
+  EXPECT_THAT(xxl_entry(row).notes, ElementsAre(HasSubstr("fires planned that do not exist")));
+  row.glue_type = "GLUE_SHELL";
+  row.glue_source = "b";
+  XxlDatabase database = xxl_database({row});
+  database.scripts[17] = {{.glue_type = "GLUE_SHELL", .source = "a", .saved_s = INT64_MAX},
+                          {.glue_type = "GLUE_SHELL", .source = "c", .saved_s = INT64_MIN}};
+  const XxlEntry entry = read_xxl_jobs(database, xxl_options()).at(0);
+  ASSERT_EQ(entry.scripts.size(), 2u);
+  EXPECT_LT(entry.scripts[0].version, entry.scripts[1].version);
+}
+
 TEST(XxlJobs, NotesThatXxlJobFiresInAnotherTimeZone) {
   XxlJob row = xxl_row();
   row.next_ms = xxl_ms("2026-11-22T01:30:00Z");

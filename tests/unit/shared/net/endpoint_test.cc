@@ -30,6 +30,14 @@ TEST(Endpoint, RefusesInvalidAddressesAndShowsAnExample) {
             "with a port of 0 to 65535)");
 }
 
+TEST(Endpoint, HasNoControlCharacter) {
+  using namespace std::string_view_literals;
+  for (const auto text :
+       {"tcp://a\0b:1"sv, "tcp://a\nb:1"sv, "tcp://a\tb:1"sv, "tcp://a\x7f:1"sv}) {
+    EXPECT_FALSE(parse_endpoint(text).ok()) << text;
+  }
+}
+
 TEST(Endpoint, RecognizesLoopbackAddresses) {
   for (const char* host : {"127.0.0.1", "127.1.2.3", "localhost", "::1"}) {
     EXPECT_TRUE((Endpoint{host, 1}).is_loopback()) << host;

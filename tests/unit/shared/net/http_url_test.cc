@@ -34,6 +34,15 @@ TEST(HttpUrl, IsQuotedWhenInvalid) {
   }
 }
 
+TEST(HttpUrl, HasNoByteThatEndsItForAnotherProgram) {
+  using namespace std::string_view_literals;
+  for (const auto text : {"http://a\0b/"sv, "http://h/\vp"sv, "http://h\x7f/"sv, "http://[[]:80/"sv,
+                          "http://a]b/"sv, "http://[a[b]/"sv}) {
+    SCOPED_TRACE(std::string{text});
+    EXPECT_FALSE(parse_http_url(text).ok());
+  }
+}
+
 TEST(HttpUrl, NamesItsServerWithThePort) {
   EXPECT_EQ(parse_http_url("http://h/path").value().server(), "http://h:80");
   EXPECT_EQ(parse_http_url("https://[::1]/").value().server(), "https://[::1]:443");

@@ -590,6 +590,42 @@ TEST(Outbox, MovesADamagedFileAsideAndAdoptsTheOthers) {
   EXPECT_TRUE(b.add(*outbox, {"more"}).status.ok());
 }
 
+TEST(Outbox, MovesAFileWithImpossibleNumbersAside) {
+  for (const char* script :
+       {"PRAGMA user_version = -5;",
+        "INSERT INTO lts_outbox_entry VALUES (9223372036854775807, 0, 0, 0, x'01', 0);",
+        "INSERT INTO lts_outbox_entry VALUES (-1, 0, 0, 0, x'01', 0);"}) {
+    SCOPED_TRACE(script);
+    OutboxBundle b;
+    b.add(*b.open(), {"old"});
+    {
+      auto db = sql::SqliteConnection::open(b.file("0.db"), {});
+      ASSERT_TRUE(db.ok());
+      ASSERT_TRUE(db.value()->run_script(script).ok());
+    }
+    auto outbox = b.open();
+    EXPECT_EQ(outbox->entries(), 0);
+    EXPECT_EQ(b.add(*outbox, {"new"}).added, 1u);
+    EXPECT_THAT(b.bodies(*outbox), ElementsAre("new"));
+  }
+}
+
+TEST(Outbox, DeliversEntriesWithImpossibleTimes) {
+  OutboxBundle b;
+  b.add(*b.open(), {"old"});
+  {
+    auto db = sql::SqliteConnection::open(b.file("0.db"), {});
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(db.value()
+                    ->run_script("UPDATE lts_outbox_entry SET added_us = 9223372036854775807, "
+                                 "sent_us = -9223372036854775808;")
+                    .ok());
+  }
+  auto outbox = b.open();
+  EXPECT_EQ(b.add(*outbox, {"new"}).added, 1u);
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("old", "new"));
+}
+
 TEST(Outbox, LeavesFilesOfANewerVersionAlone) {
   OutboxBundle b;
   b.add(*b.open(), {"old"});

@@ -82,8 +82,32 @@ TEST(AnswerReader, RefusesAnEndlessChunkExtensionAndAnEndlessTrailer) {
       bytes += 4096;
     }
     ASSERT_FALSE(taken.ok());
-    EXPECT_THAT(taken.error().message, HasSubstr("is larger than 65536 bytes"));
-    EXPECT_LE(bytes, 72U * 1024);
+    EXPECT_THAT(taken.error().message, HasSubstr("is larger than 32768 bytes"));
+    EXPECT_LE(bytes, 40U * 1024);
+  }
+}
+
+TEST(AnswerReader, RefusesATrailerLineAbove64KiBThatArrivesAtOnce) {
+  for (const bool cuts : {false, true}) {
+    AnswerReader reader(kBodyMax, cuts);
+    const Status taken = reader.take(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + std::string(66'000, 'x') +
+        "\r\n\r\n");
+    ASSERT_FALSE(taken.ok());
+    EXPECT_THAT(taken.error().message, HasSubstr("is larger than 32768 bytes"));
+  }
+}
+
+TEST(AnswerReader, ReadsALargeBodyThatArrivesAtOnce) {
+  const std::string body(200'000, 'x');
+  for (const std::string& answer :
+       {"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + body,
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n" + body + "\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\n" + body}) {
+    AnswerReader reader(body.size());
+    ASSERT_TRUE(reader.take(answer).ok());
+    ASSERT_TRUE(reader.end().ok());
+    EXPECT_EQ(reader.take_body(), body);
   }
 }
 

@@ -1,0 +1,47 @@
+// A schedule in words, with its next fires and what the clocks' changes do to them.
+import {html} from "../lib/html.js";
+import {post} from "../lib/api.js";
+import {useEffect, useState} from "../lib/html.js";
+import {useSettled} from "../lib/fetching.js";
+import {language, t, word} from "../lib/i18n.js";
+import {relativeTime, utcTime} from "../lib/format.js";
+import {scheduleOf} from "./spec.js";
+import {Loading} from "../ui/basics.js";
+
+/// Asks for the words and fires of a spec's schedule; null while nothing can be asked.
+export function usePreview(spec) {
+  const asked = scheduleOf(spec);
+  const settled = useSettled(asked, 300);
+  const [state, setState] = useState({});
+  const key = JSON.stringify(settled) + language.get();
+  useEffect(() => {
+    if (!settled) return setState({});
+    const control = new AbortController();
+    setState((before) => ({...before, isLoading: true}));
+    post("/schedules:preview", {...settled, count: 10, language: language.get()}, {signal: control.signal}).then(
+      (answer) => setState({...answer}),
+      (error) => error.name === "AbortError" || setState({error: error.message}));
+    return () => control.abort();
+  }, [key]);
+  return asked ? state : {};
+}
+
+const dstWord = (fire) => (fire.dst ? word("dst.", fire.dst) : "");
+
+export function Fires({fires}) {
+  if (!fires?.length) return html`<p class="faint">${t("schedule.no_fires")}</p>`;
+  const list = fires.map((fire) => (typeof fire === "string" ? {at: fire} : fire));
+  return html`<ol class="fires" aria-label=${t("schedule.next")}>${list.map((fire) => html`<li class=${fire.dst ? "dst" : ""}>
+    <span class="number">${fire.local ?? ""}</span><span class="faint number">${utcTime(fire.at, {isLong: false})}</span>
+    <span class="faint">${relativeTime(fire.at)}</span>
+    ${fire.dst ? html`<span class="badge tone-warn" title=${word("dst.help_", fire.dst)}>${dstWord(fire)}</span>` : html`<span></span>`}</li>`)}</ol>`;
+}
+
+/// For the form: live, with the error where the schedule is wrong.
+export function Preview({spec}) {
+  const preview = usePreview(spec);
+  if (preview.error) return html`<div class="notice warn" role="status"><div>${preview.error}</div></div>`;
+  if (preview.isLoading && !preview.fires) return html`<${Loading} />`;
+  if (!preview.fires) return null;
+  return html`<div class="preview" role="status">${preview.words && html`<strong>${preview.words}</strong>`}<${Fires} fires=${preview.fires} /></div>`;
+}

@@ -1,0 +1,69 @@
+// What needs no page: catalogues with the same keys and placeholders, of which the code names no other;
+// specs and the fields of the form; escape sequences of output.
+//   node --test console/tests/units_test.mjs
+import assert from "node:assert/strict";
+import {readFileSync, readdirSync} from "node:fs";
+import {join} from "node:path";
+import {test} from "node:test";
+import en from "../src/messages/en.js";
+import zh from "../src/messages/zh.js";
+import {parseAnsi, withoutAnsi} from "../src/lib/ansi.js";
+import {fieldOfProblem, toFields, toSpec} from "../src/job/spec.js";
+
+const source = new URL("../src/", import.meta.url).pathname;
+const files = readdirSync(source, {recursive: true}).filter((name) => name.endsWith(".js") && !name.includes("messages"));
+const texts = files.map((name) => readFileSync(join(source, name), "utf8"));
+const placeholders = (text) => [...new Set([...text.matchAll(/\{(\w+)/g)].map((match) => match[1]))].sort().join();
+const values = (pattern) => [...new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1])))];
+
+test("both languages have the same keys", () => {
+  assert.deepEqual(Object.keys(zh).sort(), Object.keys(en).sort());
+});
+
+test("both languages have the same placeholders", () => {
+  for (const key of Object.keys(en)) assert.equal(placeholders(zh[key]), placeholders(en[key]), key);
+});
+
+test("no text is empty, and Chinese texts are Chinese", () => {
+  // Names that are the same everywhere.
+  const same = /^(kind\.cron|block\.default|field\.url|groups\.app_name)$/;
+  for (const key of Object.keys(en)) {
+    assert.ok(en[key].trim() && zh[key].trim(), key);
+    if (!same.test(key)) assert.match(zh[key], /[\u4e00-\u9fff]|^[{}\w ]+$|^[。]$/, key);
+  }
+});
+
+test("the code names only keys that exist", () => {
+  const missing = values(/\bt\((?:[^"`()]*\? )?"([a-z_]+\.[A-Za-z_0-9]+)"[,)]/g).filter((key) => !(key in en));
+  const chosen = values(/["`]([a-z_]+\.[a-z_0-9]+)["`] : "[a-z_]+\.[a-z_0-9]+"/g).filter((key) => !(key in en));
+  assert.deepEqual([...missing, ...chosen], []);
+});
+
+test("no key is left over", () => {
+  const all = texts.join("\n");
+  const prefixes = [...all.matchAll(/["`]([a-z_]+\.[a-z_]*)(?:["`] ?\+|\$\{)|word\("([a-z_]+\.[a-z_]*)"/g)].map((match) => match[1] ?? match[2]);
+  const named = [...all.matchAll(/named\("([a-z_]+\.[a-z_]*)"/g)].map((match) => match[1]);
+  const built = ["help.", "field.", "waiting.", "executing.", "ask.", "nav."];
+  const unused = Object.keys(en).filter((key) => !all.includes(`"${key}"`) && ![...prefixes, ...named, ...built].some((prefix) => key.startsWith(prefix)));
+  assert.deepEqual(unused, []);
+});
+
+test("a spec survives the form", () => {
+  const specs = [
+    {task_id: "a", group: "ops", cron: "0 0 2 * * ?", tz: "Asia/Shanghai", command: ["/bin/x", "--full", "a b"], tags: ["x", "y"], retries: {max: 3, policy: "exponential", base: "1s"}},
+    {task_id: "b", group: "default", every: "5m", count: 12, http: {method: "POST", url: "https://example.org/", headers: {"Content-Type": "a:b"}, body: "{}"}, timeout: "1m"},
+    {task_id: "c", group: "billing", manual: true, handler: "import", params: {day: "a=b"}, payload: "x\ny", dispatch: "push", route: "ROUND", addresses: ["http://10.0.0.7:9999/"]},
+    {task_id: "d", group: "default", now: true, shell: "echo hi", misfire: {policy: "fire_all", max: 5}, overlap: "queue", children: [{group: "g", task_id: "t"}], retries: 2},
+    {task_id: "e", group: "default", at: "2026-12-01T08:00:00Z", script: {language: "python", source: "print(1)\n"}, need_feedback: true, client_group: "c", payload_base64: "AAE="},
+    {task_id: "f", group: "default", manual: true, command: ["sh", "-c", "a\nb", ""], params: {text: "two\nlines", "a=b": "c"}},
+  ];
+  for (const spec of specs) assert.deepEqual(toSpec(toFields(spec)), spec);
+  assert.equal(fieldOfProblem("schedule.cron"), "cron");
+  assert.equal(fieldOfProblem("retries.base"), "retry_base");
+  assert.equal(fieldOfProblem("addresses[2]"), "addresses");
+});
+
+test("escape sequences become classes or nothing", () => {
+  assert.deepEqual(parseAnsi("\x1b[1;31mred\x1b[0m plain").pieces, [{text: "red", className: "ansi-bold ansi-red"}, {text: " plain", className: ""}]);
+  assert.equal(withoutAnsi("\x1b[38;5;208ma\x1b[2Kb\x1b]0;title\x07c\x00"), "abc");
+});
