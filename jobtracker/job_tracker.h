@@ -249,6 +249,7 @@ class JobTracker final : public net::ServerReceiver,
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
+  void on_node(const Asker& asker, const wire::Act& message);
   void remove_group(const Asker& asker, const wire::Act& message, GroupId id,
                     const CountAnswer& counted);
   void on_clean_history(const Asker& asker, const wire::Act& message);

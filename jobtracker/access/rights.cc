@@ -20,6 +20,9 @@ constexpr std::array kRights{
     RequestRight{"Act clean_history", Right::kAdminister, Scope::kNamed},
     RequestRight{"Act set_script", Right::kEdit, Scope::kJob},
     RequestRight{"Act remove_group", Right::kAdminister, Scope::kNamed},
+    RequestRight{"Act drain_node", Right::kOperate, Scope::kNamed},
+    RequestRight{"Act isolate_node", Right::kOperate, Scope::kNamed},
+    RequestRight{"Act release_node", Right::kOperate, Scope::kNamed},
     RequestRight{"Query list", Right::kRead, Scope::kRows},
     RequestRight{"Query waiting", Right::kRead, Scope::kRows},
     RequestRight{"Query executing", Right::kRead, Scope::kRows},
@@ -54,10 +57,10 @@ constexpr std::array kRights{
     RequestRight{"RemovePrincipal", Right::kAdminister, Scope::kAll},
 };
 
-constexpr std::array<std::string_view, 10> kVerbs{
+constexpr std::array<std::string_view, 13> kVerbs{
     "Act cancel",        "Act suspend",     "Act resume",        "Act trigger",    "Act kill",
     "Act add_executors", "Act split_group", "Act clean_history", "Act set_script",
-    "Act remove_group"};
+    "Act remove_group",  "Act drain_node",  "Act isolate_node",  "Act release_node"};
 
 const RequestRight* entry(std::string_view request) {
   const auto* const found =

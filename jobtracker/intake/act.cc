@@ -34,6 +34,9 @@ std::string word(wire::Verb verb) {
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
     case wire::Verb::kRemoveGroup:
+    case wire::Verb::kDrainNode:
+    case wire::Verb::kIsolateNode:
+    case wire::Verb::kReleaseNode:
       break;  // Not about a job.
   }
   return {};
@@ -255,6 +258,9 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
     case wire::Verb::kRemoveGroup:
+    case wire::Verb::kDrainNode:
+    case wire::Verb::kIsolateNode:
+    case wire::Verb::kReleaseNode:
       return;
   }
 }
@@ -439,6 +445,9 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
     case wire::Verb::kRemoveGroup:
+    case wire::Verb::kDrainNode:
+    case wire::Verb::kIsolateNode:
+    case wire::Verb::kReleaseNode:
       return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is being claimed.

@@ -14,7 +14,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 9};
+inline constexpr NumberRange kRange<Verb>{0, 12};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>
@@ -77,7 +77,8 @@ struct Layout<Act> {
       slot("after", &Act::after),     slot("before", &Act::before),
       slot("until", &Act::until_us),  slot("language", &Act::language),
       slot("remark", &Act::remark),   slot("script_version", &Act::script_version),
-      slot("fingerprint", &Act::fingerprint)};
+      slot("fingerprint", &Act::fingerprint),
+      slot("node", &Act::node)};
 };
 
 template <>

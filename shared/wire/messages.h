@@ -80,8 +80,15 @@ enum class Verb : int {
   kSplitGroup = 6,    // into partitions
   kCleanHistory = 7,  // of a task, a group, or all
   kSetScript = 8,     // of a definition
-  kRemoveGroup = 9    // of an executor group without jobs
+  kRemoveGroup = 9,   // of an executor group without jobs
+  kDrainNode = 10,    // a task tracker gets no more jobs
+  kIsolateNode = 11,  // a task tracker gets a job a minute
+  kReleaseNode = 12   // ends both
 };
+
+constexpr bool is_about_node(Verb verb) {
+  return verb == Verb::kDrainNode || verb == Verb::kIsolateNode || verb == Verb::kReleaseNode;
+}
 
 struct Act {
   RequestNumber request{};
@@ -107,6 +114,7 @@ struct Act {
   std::string remark{};
   std::int64_t script_version = 0;
   std::int64_t fingerprint = 0;  // as in Submit
+  std::string node{};            // kDrainNode, kIsolateNode, kReleaseNode: the task tracker's name
 };
 
 struct Acted {

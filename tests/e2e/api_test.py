@@ -334,6 +334,14 @@ class Cluster(ApiTest):
         wait_for("the node", lambda: self.api.items("/nodes"))
         node = self.api.items("/nodes")[0]
         self.assertEqual((node["name"], node["kind"], node["threads"]), ("worker-1", "tasktracker", 3))
+        self.assertEqual(self.api.post("/nodes/worker-1:drain").status, 200)
+        self.assertEqual(self.api.items("/nodes")[0]["state"], "draining")
+        job = self.submit("held")
+        time.sleep(1.5)
+        self.assertEqual(self.api.get(f"/runs/{job['job_id']}").json["state"], "waiting")
+        self.assertEqual(self.api.post("/nodes/worker-1:release").status, 200)
+        wait_for("its end", lambda: self.api.get(f"/runs/{job['job_id']}").json.get("done"))
+        self.assertEqual(self.api.post("/nodes/nobody:drain").status, 404)
         group = self.api.items("/groups")[0]
         self.assertEqual((group["group"], group["threads"], group["nodes"]), ("default", 3, 1))
         tracker = self.api.items("/trackers")[0]
