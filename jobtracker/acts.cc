@@ -173,11 +173,11 @@ void JobTracker::remove_group(const Asker& asker, const wire::Act& message, Grou
                                      [id](const auto& one) { return one.second->row.group == id; });
   const std::string name = catalog_.group(id)->name;
   if (waiting + executing + defined > 0) {
-    return refuse(asker, message,
-                  {ErrorCode::kConflict,
-                   "group '" + name + "' has jobs: " + std::to_string(defined) + " defined, " +
-                       std::to_string(waiting) + " waiting, " + std::to_string(executing) +
-                       " executing (cancel them first)"});
+    return refuse(
+        asker, message,
+        {ErrorCode::kConflict, "group '" + name + "' has jobs: " + std::to_string(defined) +
+                                   " defined, " + std::to_string(waiting) + " waiting, " +
+                                   std::to_string(executing) + " executing (cancel them first)"});
   }
   AuditRow audit = auditor_.row(asker, {.action = action_of(message.verb), .group = name});
   registry_.remove_group(id, std::move(audit), [this, asker, id, name](const Status& status) {

@@ -89,14 +89,13 @@ void JobTracker::take(const net::Sender& sender, std::string_view frame) {
   auto decoded = wire::decode(frame);
   if (!decoded.ok()) {
     ++bad_frames_;
-    return answer(asker_of(sender, wire::correlation_of(frame)),
-                  wire::ErrorReply{decoded.error()});
+    return answer(asker_of(sender, wire::correlation_of(frame)), wire::ErrorReply{decoded.error()});
   }
   wire::Envelope& envelope = decoded.value();
   Asker asker = asker_of(sender, envelope.correlation);
   if (Status may = may_take(); !may.ok()) return answer(asker, wire::ErrorReply{may.error()});
-  auto caller = access_.caller_of(sender.principal, sender.address, sender.is_internal,
-                                  envelope.on_behalf);
+  auto caller =
+      access_.caller_of(sender.principal, sender.address, sender.is_internal, envelope.on_behalf);
   if (!caller.ok()) return answer(asker, wire::ErrorReply{caller.error()});
   asker.caller = std::move(caller).value();
   if (const Status may = access_.check(asker, envelope.message); !may.ok())

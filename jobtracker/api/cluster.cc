@@ -108,8 +108,8 @@ void act_on_node(Api& api, const ExchangePtr& exchange, wire::Verb verb) {
                    if (is_wanted) groups.insert(text_in(row, "group"));
                  }
                  if (groups.empty()) {
-                   return exchange->fail(Error{ErrorCode::kNotFound,
-                                               "no task tracker '" + name + "' is connected"});
+                   return exchange->fail(
+                       Error{ErrorCode::kNotFound, "no task tracker '" + name + "' is connected"});
                  }
                  if (groups.size() > 1) {
                    return exchange->fail(
@@ -146,8 +146,8 @@ void list_executors(Api& api, const ExchangePtr& exchange) {
   send_page(api, exchange,
             {.queries = {{.what = "nodes", .group = parameters.text("group")}},
              .matches =
-                 [state = parameters.text("state"),
-                  text = parameters.text("text")](const wire::Row& row, int) {
+                 [state = parameters.text("state"), text = parameters.text("text")](
+                     const wire::Row& row, int) {
                    return text_in(row, "kind") == "executor" && is_text(row, "state", state) &&
                           contains_text(row, text, {"address"});
                  },
@@ -166,8 +166,8 @@ Json tracker_item(const Api& api, const wire::Row& row) {
 
 // Where the store is not shared, there are no others to see.
 Json own_tracker_item(const Api& api) {
-  return {{"name", api.facts.name},       {"address", api.facts.address}, {"partitions", nullptr},
-          {"groups", nullptr},            {"version", api.facts.version}, {"is_self", true}};
+  return {{"name", api.facts.name}, {"address", api.facts.address}, {"partitions", nullptr},
+          {"groups", nullptr},      {"version", api.facts.version}, {"is_self", true}};
 }
 
 void list_trackers(Api& api, const ExchangePtr& exchange) {

@@ -52,8 +52,8 @@ void clean_history(Api& api, const ExchangePtr& exchange) {
 
 void count_ends(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
-  CARILLON_TRY_CALL(exchange, parameters.allow_only(
-                                  {"group", "since", "until", "page_size", "page_token"}));
+  CARILLON_TRY_CALL(exchange,
+                    parameters.allow_only({"group", "since", "until", "page_size", "page_token"}));
   const WallTime now = api.gateway.clock().wall_now();
   const WallTime until = CARILLON_TRY_CALL(exchange, parameters.time("until")).value_or(now);
   const WallTime since = CARILLON_TRY_CALL(exchange, parameters.time("since"))

@@ -73,13 +73,14 @@ void put_job(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   const std::string etag = exchange->header("if-match");
   if (etag.empty()) {
-    return exchange->fail(Problem{.status = 428,
-                                  .code = "precondition_required",
-                                  .detail = "the header If-Match is missing (send the ETag of the job)",
-                                  .field = "if_match"});
+    return exchange->fail(
+        Problem{.status = 428,
+                .code = "precondition_required",
+                .detail = "the header If-Match is missing (send the ETag of the job)",
+                .field = "if_match"});
   }
-  JobSpec spec = CARILLON_TRY_CALL(exchange, read_job(exchange->call.body, api.facts.zone,
-                                                      api.gateway.clock().wall_now()));
+  JobSpec spec = CARILLON_TRY_CALL(
+      exchange, read_job(exchange->call.body, api.facts.zone, api.gateway.clock().wall_now()));
   CARILLON_TRY_CALL(exchange, check_no_mask(spec));
   const std::string& group = exchange->parts[0];
   const std::string& task_id = exchange->parts[1];

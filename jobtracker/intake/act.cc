@@ -201,9 +201,8 @@ void ActIntake::answer_first(const PendingPtr& pending, const RequestOutcome& ou
 
 // Answers when the request's transaction is on disk, or was before.
 ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message, JobId made) {
-  wire::Acted acted{.job_id = made,
-                    .message = std::move(message),
-                    .fingerprint = pending->act.fingerprint};
+  wire::Acted acted{
+      .job_id = made, .message = std::move(message), .fingerprint = pending->act.fingerprint};
   NumberedRequest number{.client = pending->act.request.client,
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = acted})};

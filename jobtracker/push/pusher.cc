@@ -342,8 +342,7 @@ bool Pusher::post(Call call, std::string_view path, std::string body,
   post.id = ++last_call_;
   post.may_wait = call.kind == Call::Kind::kRun || call.kind == Call::Kind::kChoose;
   post.sending = std::move(sending);
-  const Job* const job =
-      call.kind == Call::Kind::kRun ? find(call.job, call.attempt) : nullptr;
+  const Job* const job = call.kind == Call::Kind::kRun ? find(call.job, call.attempt) : nullptr;
   if (job != nullptr && !job->traceparent.empty())
     post.headers.emplace_back("traceparent", job->traceparent);
   if (!poster_->post(std::move(post))) return false;

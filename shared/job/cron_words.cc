@@ -11,9 +11,10 @@ namespace carillon {
 namespace {
 
 constexpr std::array kDaysInWords{"Sunday",   "Monday", "Tuesday", "Wednesday",
-                               "Thursday", "Friday", "Saturday"};
-constexpr std::array kMonthsInWords{"January", "February", "March",     "April",   "May",      "June",
-                                 "July",    "August",   "September", "October", "November", "December"};
+                                  "Thursday", "Friday", "Saturday"};
+constexpr std::array kMonthsInWords{"January",   "February", "March",    "April",
+                                    "May",       "June",     "July",     "August",
+                                    "September", "October",  "November", "December"};
 
 struct CronWords {
   std::string second = "0";
@@ -68,9 +69,7 @@ std::optional<CronWords> split_fields(std::string_view expression) {
   return CronWords{fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], false};
 }
 
-std::string padded_to_two(int number) {
-  return (number < 10 ? "0" : "") + std::to_string(number);
-}
+std::string padded_to_two(int number) { return (number < 10 ? "0" : "") + std::to_string(number); }
 
 std::string amount_of(int number, const std::string& unit) {
   return number == 1 ? unit : std::to_string(number) + " " + unit + "s";
@@ -81,10 +80,9 @@ std::optional<int> day_number(std::string_view text, bool is_unix) {
   constexpr std::array<std::string_view, 7> kShort{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
   for (std::size_t i = 0; i < kShort.size(); ++i) {
     const bool is_same =
-        text.size() == 3 && std::equal(text.begin(), text.end(), kShort.at(i).begin(),
-                                       [](char one, char other) {
-                                         return one == other || one - 'a' + 'A' == other;
-                                       });
+        text.size() == 3 &&
+        std::equal(text.begin(), text.end(), kShort.at(i).begin(),
+                   [](char one, char other) { return one == other || one - 'a' + 'A' == other; });
     if (is_same) return static_cast<int>(i);
   }
   const auto number = whole(text);
@@ -122,7 +120,8 @@ std::string week_day_words(std::string_view field, bool is_unix) {
 // "every day", "Monday", "day 1 of every month"; empty: not simple.
 std::string date_words(const CronWords& cron) {
   if (!is_any(cron.week_day))
-    return is_any(cron.day) && is_any(cron.month) ? week_day_words(cron.week_day, cron.is_unix) : "";
+    return is_any(cron.day) && is_any(cron.month) ? week_day_words(cron.week_day, cron.is_unix)
+                                                  : "";
   if (is_any(cron.day)) return is_any(cron.month) ? "every day" : "";
   const bool is_last = cron.day == "L";
   const auto day = whole(cron.day);
@@ -146,7 +145,8 @@ std::string period_words(const CronWords& cron) {
   if (is_any_hour) {
     if (const auto step = step_of(cron.minute)) return "every " + amount_of(*step, "minute");
     const auto minute = whole(cron.minute);
-    if (minute) return *minute == 0 ? "every hour" : "every hour at minute " + std::to_string(*minute);
+    if (minute)
+      return *minute == 0 ? "every hour" : "every hour at minute " + std::to_string(*minute);
   }
   const auto step = step_of(cron.hour);
   const auto minute = whole(cron.minute);

@@ -467,7 +467,8 @@ Status check_traceparent(std::string_view traceparent) {
                    return (given >= '0' && given <= '9') || (given >= 'a' && given <= 'f');
                  });
   if (fits) return {};
-  return wrong("traceparent must look like 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+  return wrong(
+      "traceparent must look like 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
 }
 
 Status check_alarm_recipient(std::string_view recipient) {

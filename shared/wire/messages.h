@@ -48,8 +48,8 @@ struct Submit {
   RequestNumber request{};
   std::vector<JobSpec> jobs{};
   bool suspended = false;  // from the start: they run after a resume
-  // Of what is asked for, chosen by the client: the answer has the first one of this number, so that
-  // a client notices that it has used the number for something else. 0: none.
+  // Of what is asked for, chosen by the client: the answer has the first one of this number, so
+  // that a client notices that it has used the number for something else. 0: none.
   std::int64_t fingerprint = 0;
 };
 
@@ -118,10 +118,10 @@ struct Act {
 };
 
 struct Acted {
-  JobId job_id{};          // kTrigger: the new run
-  std::string message{};   // what happened, as text for people
-  std::int64_t count = 0;  // kCleanHistory: number of deleted rows
-  std::int64_t next = 0;   // kCleanHistory: where to continue; 0: complete
+  JobId job_id{};                // kTrigger: the new run
+  std::string message{};         // what happened, as text for people
+  std::int64_t count = 0;        // kCleanHistory: number of deleted rows
+  std::int64_t next = 0;         // kCleanHistory: where to continue; 0: complete
   std::int64_t fingerprint = 0;  // as in Submitted
 };
 
@@ -374,10 +374,10 @@ struct ErrorReply {
   Error error{};
 };
 
-using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
-                             Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
-                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Redirect,
-                             PutPrincipal, RemovePrincipal>;
+using Message =
+    std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register, Registered, Pull,
+                 Pulled, HandOut, Report, GiveBack, Reported, Output, OutputTaken, Kill, Bye, Gone,
+                 FetchFeedback, Feedback, Redirect, PutPrincipal, RemovePrincipal>;
 
 struct OnBehalf {
   std::string kind{};

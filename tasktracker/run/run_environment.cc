@@ -18,9 +18,8 @@ namespace {
 // in the run.
 bool is_private(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "NOTIFY_SOCKET", "WATCHDOG_USEC",  "WATCHDOG_PID",  "LISTEN_FDS",
-      "LISTEN_PID",    "LISTEN_FDNAMES", "INVOCATION_ID", "CREDENTIALS_DIRECTORY",
-      "TRACEPARENT"};
+      "NOTIFY_SOCKET",  "WATCHDOG_USEC", "WATCHDOG_PID",          "LISTEN_FDS", "LISTEN_PID",
+      "LISTEN_FDNAMES", "INVOCATION_ID", "CREDENTIALS_DIRECTORY", "TRACEPARENT"};
   if (name.starts_with("CARILLON_")) return name != "CARILLON_TRACKER";
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
