@@ -173,11 +173,11 @@ void JobTracker::remove_group(const Asker& asker, const wire::Act& message, Grou
                                      [id](const auto& one) { return one.second->row.group == id; });
   const std::string name = catalog_.group(id)->name;
   if (waiting + executing + defined > 0) {
-    return refuse(asker, message,
-                  {ErrorCode::kConflict,
-                   "group '" + name + "' has jobs: " + std::to_string(defined) + " defined, " +
-                       std::to_string(waiting) + " waiting, " + std::to_string(executing) +
-                       " executing (cancel them first)"});
+    return refuse(
+        asker, message,
+        {ErrorCode::kConflict, "group '" + name + "' has jobs: " + std::to_string(defined) +
+                                   " defined, " + std::to_string(waiting) + " waiting, " +
+                                   std::to_string(executing) + " executing (cancel them first)"});
   }
   AuditRow audit = auditor_.row(asker, {.action = action_of(message.verb), .group = name});
   registry_.remove_group(id, std::move(audit), [this, asker, id, name](const Status& status) {
@@ -185,6 +185,39 @@ void JobTracker::remove_group(const Asker& asker, const wire::Act& message, Grou
     catalog_.mark_served(id, false);
     answer(asker, wire::Acted{.message = "group '" + name + "' removed"});
   });
+}
+
+// For a task tracker of the group, until it restarts or this session ends. The owner of the group's
+// first partition is asked; for a group in partitions, each owner decides about its own jobs.
+void JobTracker::on_node(const Asker& asker, const wire::Act& message) {
+  const Group* group = catalog_.group(message.group);
+  if (group == nullptr) {
+    return refuse(asker, message,
+                  {ErrorCode::kNotFound, "there is no group '" + message.group + "'"});
+  }
+  if (!ownership_.has(group->id))
+    return answer(asker, ownership_.elsewhere(group->id, catalog_.parts(group->id)));
+  std::int64_t found = 0;
+  for (const auto& [session, worker] : workers_.all()) {
+    if (is_push_session(session) || worker->group != group->id || worker->name != message.node)
+      continue;
+    ++found;
+    worker->is_drained = message.verb == wire::Verb::kDrainNode;
+    message.verb == wire::Verb::kIsolateNode ? dispatcher_.isolate(*worker)
+                                             : dispatcher_.end_isolation(*worker);
+  }
+  if (found == 0) {
+    return refuse(asker, message,
+                  {ErrorCode::kNotFound, "no task tracker '" + message.node + "' of group '" +
+                                             group->name + "' is connected"});
+  }
+  auditor_.add(asker, {.action = action_of(message.verb),
+                       .group = group->name,
+                       .after = wire::row_to_json({{"node", message.node}})});
+  const char* const now = message.verb == wire::Verb::kDrainNode     ? " gets no more jobs"
+                          : message.verb == wire::Verb::kIsolateNode ? " is isolated"
+                                                                     : " gets jobs again";
+  answer(asker, wire::Acted{.message = "task tracker '" + message.node + "'" + now});
 }
 
 void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) {

@@ -231,9 +231,7 @@ class JobTracker final : public net::ServerReceiver,
   void slow_down(const std::vector<BulkSubmitQueue::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   bool may_be_new(const std::string& group) const;
-  static Error stopping_error() {
-    return {ErrorCode::kUnavailable, "the job tracker is stopping"};
-  }
+  static Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
   Status may_take() const;
   static net::Sender sender_of(const Asker& asker);
   std::vector<std::string> apps_with_token() const;
@@ -249,6 +247,7 @@ class JobTracker final : public net::ServerReceiver,
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
+  void on_node(const Asker& asker, const wire::Act& message);
   void remove_group(const Asker& asker, const wire::Act& message, GroupId id,
                     const CountAnswer& counted);
   void on_clean_history(const Asker& asker, const wire::Act& message);

@@ -89,14 +89,13 @@ void JobTracker::take(const net::Sender& sender, std::string_view frame) {
   auto decoded = wire::decode(frame);
   if (!decoded.ok()) {
     ++bad_frames_;
-    return answer(asker_of(sender, wire::correlation_of(frame)),
-                  wire::ErrorReply{decoded.error()});
+    return answer(asker_of(sender, wire::correlation_of(frame)), wire::ErrorReply{decoded.error()});
   }
   wire::Envelope& envelope = decoded.value();
   Asker asker = asker_of(sender, envelope.correlation);
   if (Status may = may_take(); !may.ok()) return answer(asker, wire::ErrorReply{may.error()});
-  auto caller = access_.caller_of(sender.principal, sender.address, sender.is_internal,
-                                  envelope.on_behalf);
+  auto caller =
+      access_.caller_of(sender.principal, sender.address, sender.is_internal, envelope.on_behalf);
   if (!caller.ok()) return answer(asker, wire::ErrorReply{caller.error()});
   asker.caller = std::move(caller).value();
   if (const Status may = access_.check(asker, envelope.message); !may.ok())
@@ -130,6 +129,7 @@ void JobTracker::route_known(const Asker& asker, wire::Message message, std::siz
     if (act->verb == wire::Verb::kAddExecutors) return on_add_executors(asker, std::move(*act));
     if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
     if (act->verb == wire::Verb::kRemoveGroup) return on_remove_group(asker, *act);
+    if (wire::is_about_node(act->verb)) return on_node(asker, *act);
     if (act->verb == wire::Verb::kCleanHistory) return on_clean_history(asker, *act);
     return act_.act(asker, std::move(*act), bytes);
   }

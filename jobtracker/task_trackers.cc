@@ -174,6 +174,7 @@ void JobTracker::register_worker(const Asker& asker, const wire::Register& messa
     worker.handed_at = before->handed_at;
     worker.overload = before->overload;
     worker.is_draining = before->is_draining;
+    worker.is_drained = before->is_drained;
     handout_seen = before->handout_last;
     if (before->peer == asker.peer) {
       // The connection is the same, so a hand-out may have crossed this message: the pulls will

@@ -105,11 +105,11 @@ void Requests::ask(wire::Message request, SteadyTime since, Done done,
   Unnumbered one{std::move(request), since, std::move(done), std::move(on_behalf)};
   const wire::RequestNumber* const number = number_of(one.request);
   if (number != nullptr && number->sequence != 0) {
-    Outstanding outstanding{.number = *number,
-                            .may_be_mixed = is_submit(one.request),
-                            .asked_at = since,
-                            .done = std::move(one.done)};
-    return place(std::move(outstanding), std::move(one.request), std::move(one.on_behalf));
+    return place({.number = *number,
+                  .may_be_mixed = is_submit(one.request),
+                  .asked_at = since,
+                  .done = std::move(one.done)},
+                 std::move(one.request), std::move(one.on_behalf));
   }
   if (is_submit(one.request) && unnumbered_.empty() && is_away(clock_.steady_now())) {
     store_all(give_up_error(false));
@@ -418,8 +418,6 @@ void Requests::try_again(Table::iterator found, bool is_away, const Error& why) 
   request.send_at = request.asked_at + config_.answer_timeout + config_.resend_after;
 }
 
-void Requests::on_frame(std::string_view frame) { on_answer({}, frame); }
-
 void Requests::on_answer(const std::string& connection, std::string_view frame) {
   const SteadyTime now = clock_.steady_now();
   if (connection.empty()) {
@@ -576,10 +574,6 @@ void Requests::on_disconnected(const std::string& reason) {
     if (held_) try_next_at_ = clock_.steady_now() + config_.resend_after;
     fail_all(denied_error());
   }
-}
-
-Error Requests::denied_error() const {
-  return {ErrorCode::kDenied, trackers_[tracker_] + ": " + last_reason_};
 }
 
 void Requests::fail_all(const Error& error) {

@@ -110,8 +110,8 @@ class Requests final : public net::ClientReceiver {
   Requests& operator=(const Requests&) = delete;
 
   // Submit and Act are numbered here, unless they have a number: then they do not wait for others,
-  // and their caller limits them. `since`: when the caller began to wait. `on_behalf`: whose request
-  // is passed on; only between job trackers.
+  // and their caller limits them. `since`: when the caller began to wait. `on_behalf`: whose
+  // request is passed on; only between job trackers.
   void ask(wire::Message request, SteadyTime since, Done done,
            std::optional<wire::OnBehalf> on_behalf = {});
 
@@ -146,7 +146,7 @@ class Requests final : public net::ClientReceiver {
   // Answers everything with kUnavailable.
   void close();
 
-  void on_frame(std::string_view frame) override;
+  void on_frame(std::string_view frame) override { on_answer({}, frame); }
   void on_connected() override;
   void on_disconnected(const std::string& reason) override;
   Sizes sizes() const {
@@ -231,7 +231,9 @@ class Requests final : public net::ClientReceiver {
     return connection.empty() ? trackers_[tracker_] : connection;
   }
   static Error unless_taken(const Outstanding& request, const Error& error);
-  Error denied_error() const;
+  Error denied_error() const {
+    return {ErrorCode::kDenied, trackers_[tracker_] + ": " + last_reason_};
+  }
 
   const RequestsConfig config_;
   const Clock& clock_;

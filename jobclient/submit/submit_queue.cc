@@ -15,12 +15,13 @@ constexpr const char* kNotSent = "not sent, because of jobs before it: ";
 std::size_t bytes_bound(const JobSpec& job) {
   constexpr std::size_t kPerText = 8;
   constexpr std::size_t kFixed = 512;
-  std::size_t bytes =
-      kFixed + job.task_id.size() + job.group.size() + job.description.size() + job.owner.size() +
-      job.payload.size() + job.schedule.cron.size() + job.schedule.tz.size() +
-      job.run.handler.size() + job.run.shell.size() + job.run.script_language.size() +
-      job.run.script_source.size() + job.run.http.method.size() + job.run.http.url.size() +
-      job.run.http.body.size() + job.run.script_remark.size() + job.client_group.size();
+  std::size_t bytes = kFixed + job.task_id.size() + job.group.size() + job.description.size() +
+                      job.owner.size() + job.payload.size() + job.schedule.cron.size() +
+                      job.schedule.tz.size() + job.run.handler.size() + job.run.shell.size() +
+                      job.run.script_language.size() + job.run.script_source.size() +
+                      job.run.http.method.size() + job.run.http.url.size() +
+                      job.run.http.body.size() + job.run.script_remark.size() +
+                      job.client_group.size() + job.traceparent.size();
   for (const std::string& tag : job.tags) bytes += tag.size() + kPerText;
   for (const std::string& part : job.run.command) bytes += part.size() + kPerText;
   for (const auto& [name, value] : job.params) bytes += name.size() + value.size() + 2 * kPerText;

@@ -20,6 +20,9 @@ constexpr std::array kRights{
     RequestRight{"Act clean_history", Right::kAdminister, Scope::kNamed},
     RequestRight{"Act set_script", Right::kEdit, Scope::kJob},
     RequestRight{"Act remove_group", Right::kAdminister, Scope::kNamed},
+    RequestRight{"Act drain_node", Right::kOperate, Scope::kNamed},
+    RequestRight{"Act isolate_node", Right::kOperate, Scope::kNamed},
+    RequestRight{"Act release_node", Right::kOperate, Scope::kNamed},
     RequestRight{"Query list", Right::kRead, Scope::kRows},
     RequestRight{"Query waiting", Right::kRead, Scope::kRows},
     RequestRight{"Query executing", Right::kRead, Scope::kRows},
@@ -54,10 +57,11 @@ constexpr std::array kRights{
     RequestRight{"RemovePrincipal", Right::kAdminister, Scope::kAll},
 };
 
-constexpr std::array<std::string_view, 10> kVerbs{
-    "Act cancel",        "Act suspend",     "Act resume",        "Act trigger",    "Act kill",
-    "Act add_executors", "Act split_group", "Act clean_history", "Act set_script",
-    "Act remove_group"};
+constexpr std::array<std::string_view, 13> kVerbs{
+    "Act cancel",      "Act suspend",       "Act resume",      "Act trigger",
+    "Act kill",        "Act add_executors", "Act split_group", "Act clean_history",
+    "Act set_script",  "Act remove_group",  "Act drain_node",  "Act isolate_node",
+    "Act release_node"};
 
 const RequestRight* entry(std::string_view request) {
   const auto* const found =
@@ -148,7 +152,7 @@ Status check_access(const Principal& principal, const wire::Message& message) {
   if (principal.role == Role::kAdmin && principal.covers_all()) return {};
   const RequestRight* const needed = right_for(message);
   // An unknown query is answered as such to readers.
-  const Right right = needed != nullptr ? needed->right
+  const Right right = needed != nullptr                              ? needed->right
                       : std::holds_alternative<wire::Query>(message) ? Right::kRead
                                                                      : Right::kAdminister;
   const std::string name = std::visit(RequestName{}, message);
@@ -161,14 +165,14 @@ Status check_access(const Principal& principal, const wire::Message& message) {
   if (needed->scope == Scope::kAll)
     return Error{ErrorCode::kDenied,
                  whose(principal) + " may not send '" + name + "': it needs all node groups (*)"};
-  const bool may_be_left_out = needed->scope == Scope::kRows ||
-                               (needed->scope == Scope::kJob && names_job_by_id(message));
+  const bool may_be_left_out =
+      needed->scope == Scope::kRows || (needed->scope == Scope::kJob && names_job_by_id(message));
   for (const std::string_view group : groups_of(message)) {
     if (group.empty() ? may_be_left_out : principal.covers(group)) continue;
     return Error{ErrorCode::kDenied,
-                 group.empty() ? whose(principal) + " must name one of its node groups"
-                               : "node group '" + std::string{group} + "' is not one of " +
-                                     whose(principal)};
+                 group.empty()
+                     ? whose(principal) + " must name one of its node groups"
+                     : "node group '" + std::string{group} + "' is not one of " + whose(principal)};
   }
   return {};
 }

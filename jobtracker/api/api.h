@@ -57,20 +57,20 @@ void ask(Api& api, const ExchangePtr& exchange, wire::Message message, Gateway::
 // The same for a Query. On an error, the call is answered with it, and `then` is not called.
 void ask_rows(Api& api, const ExchangePtr& exchange, wire::Query query,
               std::function<void(wire::Rows)> then);
-// A change, numbered by the call's Idempotency-Key if it has one. `then` gets the answer; errors are
-// answered here.
+// A change, numbered by the call's Idempotency-Key if it has one. `then` gets the answer; errors
+// are answered here.
 void change(Api& api, const ExchangePtr& exchange, wire::Act act,
             std::function<void(const wire::Acted&)> then);
 // The same, answered with {"job_id", "message"}.
 void change(Api& api, const ExchangePtr& exchange, wire::Act act);
 
 // Evaluates to the value of a Result, or answers the call with its error and returns.
-#define CARILLON_TRY_CALL(exchange, expression)                       \
-  __extension__({                                                     \
-    auto carillon_try = (expression);                                 \
-    if (!carillon_try.ok()) [[unlikely]]                              \
-      return (exchange)->fail(std::move(carillon_try).error());       \
-    std::move(carillon_try).value();                                  \
+#define CARILLON_TRY_CALL(exchange, expression)                 \
+  __extension__({                                               \
+    auto carillon_try = (expression);                           \
+    if (!carillon_try.ok()) [[unlikely]]                        \
+      return (exchange)->fail(std::move(carillon_try).error()); \
+    std::move(carillon_try).value();                            \
   })
 
 // The operations, by the file that has them.
@@ -79,6 +79,7 @@ std::span<const Route> job_change_routes();
 std::span<const Route> transfer_routes();
 std::span<const Route> run_routes();
 std::span<const Route> output_routes();
+std::span<const Route> history_routes();
 std::span<const Route> cluster_routes();
 std::span<const Route> script_routes();
 std::span<const Route> schedule_routes();

@@ -21,6 +21,7 @@ std::vector<Route> all_routes() {
   add(transfer_routes());
   add(run_routes());
   add(output_routes());
+  add(history_routes());
   add(cluster_routes());
   add(script_routes());
   add(schedule_routes());
@@ -55,8 +56,9 @@ std::string bearer_token(const net::HttpCall& call) {
 Problem not_signed_in() {
   return {.status = 401,
           .code = "unauthenticated",
-          .detail = "the call needs a token (Authorization: Bearer TOKEN, see jobclient tokens) or a "
-                    "session"};
+          .detail =
+              "the call needs a token (Authorization: Bearer TOKEN, see jobclient tokens) or a "
+              "session"};
 }
 
 Problem unknown_path(const Router::Match& match, const std::string& path) {
@@ -99,8 +101,7 @@ net::HttpResponse response_to(const Problem& problem, const Router::Match& match
 
 Result<std::unique_ptr<ApiServer>> ApiServer::start(Config config, const AccessRegistry& registry) {
   auto gateway = CARILLON_TRY(Gateway::start(config.own_address, config.make_transport));
-  return std::unique_ptr<ApiServer>(
-      new ApiServer(std::move(config), registry, std::move(gateway)));
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(config), registry, std::move(gateway)));
 }
 
 ApiServer::ApiServer(Config config, const AccessRegistry& registry,
@@ -134,10 +135,10 @@ std::optional<Problem> ApiServer::refusal_of(const net::HttpCall& head,
   *found = std::move(match).value();
   if (found->route == nullptr) return unknown_path(*found, path);
   if (!principal->may(found->route->right)) {
-    return problem_of(Error{ErrorCode::kDenied,
-                            principal->kind + " '" + principal->name + "' (role " +
-                                to_string(principal->role) + ") may not do this: it needs the role " +
-                                least_role(found->route->right)});
+    return problem_of(Error{ErrorCode::kDenied, principal->kind + " '" + principal->name +
+                                                    "' (role " + to_string(principal->role) +
+                                                    ") may not do this: it needs the role " +
+                                                    least_role(found->route->right)});
   }
   const bool may_have_body = head.method != "GET" && head.method != "DELETE";
   if (may_have_body && !is_json_type(header_of(head, "content-type"))) {
@@ -166,17 +167,18 @@ void ApiServer::call(net::HttpCall call, const net::HttpResponder& responder) {
   if (const auto refusal = refusal_of(call, &match))
     return responder.send(response_to(*refusal, match));
   const auto query = call.target.find('?');
-  auto parameters = Parameters::parse(
-      query == std::string::npos ? std::string_view{} : std::string_view{call.target}.substr(query + 1));
+  auto parameters = Parameters::parse(query == std::string::npos
+                                          ? std::string_view{}
+                                          : std::string_view{call.target}.substr(query + 1));
   if (!parameters.ok()) return responder.send(response_of(parameters.error()));
   auto principal = principal_of(call);
   if (!principal) return responder.send(response_of(not_signed_in()));
-  const auto exchange = std::make_shared<const Exchange>(
-      Exchange{.call = std::move(call),
-               .responder = responder,
-               .principal = std::move(*principal),
-               .parts = std::move(match.parts),
-               .parameters = std::move(parameters).value()});
+  const auto exchange =
+      std::make_shared<const Exchange>(Exchange{.call = std::move(call),
+                                                .responder = responder,
+                                                .principal = std::move(*principal),
+                                                .parts = std::move(match.parts),
+                                                .parameters = std::move(parameters).value()});
   const bool is_taken = gateway_->run([this, handler = match.route->handler, exchange] {
     // The JSON library throws where a check is missing; that must not end the job tracker.
     try {

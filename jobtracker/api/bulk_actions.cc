@@ -27,12 +27,11 @@ struct VerbOfAction {
   wire::Verb verb;
   Right right;
 };
-constexpr std::array kJobActions{
-    VerbOfAction{"suspend", wire::Verb::kSuspend, Right::kOperate},
-    VerbOfAction{"resume", wire::Verb::kResume, Right::kOperate},
-    VerbOfAction{"trigger", wire::Verb::kTrigger, Right::kOperate},
-    VerbOfAction{"kill", wire::Verb::kKill, Right::kOperate},
-    VerbOfAction{"cancel", wire::Verb::kCancel, Right::kEdit}};
+constexpr std::array kJobActions{VerbOfAction{"suspend", wire::Verb::kSuspend, Right::kOperate},
+                                 VerbOfAction{"resume", wire::Verb::kResume, Right::kOperate},
+                                 VerbOfAction{"trigger", wire::Verb::kTrigger, Right::kOperate},
+                                 VerbOfAction{"kill", wire::Verb::kKill, Right::kOperate},
+                                 VerbOfAction{"cancel", wire::Verb::kCancel, Right::kEdit}};
 
 Status status_of(const Result<wire::Message>& answer) {
   if (!answer.ok()) return answer.error();
@@ -42,13 +41,13 @@ Status status_of(const Result<wire::Message>& answer) {
 // Numbered by the key of the operation, if it has one, so that a repetition does nothing twice.
 void send_act(Api& api, const Operation& operation, wire::Act act, OnDone done) {
   if (operation.key) {
-    const std::string part = act.group + '\n' + act.task_id + '\n' + std::to_string(act.job_id.value);
+    const std::string part =
+        act.group + '\n' + act.task_id + '\n' + std::to_string(act.job_id.value);
     act.request = part_of_key(*operation.key, part).number;
   }
-  api.gateway.ask(on_behalf_of(operation.principal, operation.address), std::move(act),
-                  [done = std::move(done)](const Result<wire::Message>& answer) {
-                    done(status_of(answer));
-                  });
+  api.gateway.ask(
+      on_behalf_of(operation.principal, operation.address), std::move(act),
+      [done = std::move(done)](const Result<wire::Message>& answer) { done(status_of(answer)); });
 }
 
 // ---- tags ----
@@ -78,17 +77,17 @@ void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
 
 void tag_job(Api& api, const Operation& operation, const Target& target, const std::string& tag,
              bool adds, OnDone done) {
-  api.gateway.ask(
-      on_behalf_of(operation.principal, operation.address),
-      wire::Query{.what = "show", .group = target.group, .task_id = target.task_id},
-      [&api, operation = &operation, tag, adds,
-       done = std::move(done)](const Result<wire::Message>& answer) {
-        const auto* rows = answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
-        if (!answer.ok()) return done(answer.error());
-        if (rows == nullptr || rows->rows.empty())
-          return done(Error{ErrorCode::kNotFound, "there is no such task"});
-        send_tagged(api, *operation, rows->rows.front(), tag, adds, done);
-      });
+  api.gateway.ask(on_behalf_of(operation.principal, operation.address),
+                  wire::Query{.what = "show", .group = target.group, .task_id = target.task_id},
+                  [&api, operation = &operation, tag, adds,
+                   done = std::move(done)](const Result<wire::Message>& answer) {
+                    const auto* rows =
+                        answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
+                    if (!answer.ok()) return done(answer.error());
+                    if (rows == nullptr || rows->rows.empty())
+                      return done(Error{ErrorCode::kNotFound, "there is no such task"});
+                    send_tagged(api, *operation, rows->rows.front(), tag, adds, done);
+                  });
 }
 
 // ---- starting ----
@@ -213,8 +212,10 @@ void batch_jobs(Api& api, const ExchangePtr& exchange) {
 
 Result<std::deque<Target>> run_targets(Body& body) {
   std::deque<Target> targets;
-  for (const std::string& id : CARILLON_TRY(body.texts("ids", kIdsMax)))
-    targets.push_back({{}, {}, CARILLON_TRY(job_id_of(id))});
+  for (const std::string& id : CARILLON_TRY(body.texts("ids", kIdsMax))) {
+    const JobId job = CARILLON_TRY(job_id_of(id));
+    targets.push_back({.job_id = job});
+  }
   return targets;
 }
 
@@ -254,9 +255,9 @@ Result<RowList> run_source(Body& body) {
     return Error{ErrorCode::kInvalidArgument,
                  "filter.list is '" + list + "', must be waiting, executing or history"};
   }
-  const Parameters parameters = CARILLON_TRY(
-      filter_in(body, {"list", "group", "task_id", "task_prefix", "state", "since", "until",
-                       "job_id", "text"}));
+  const Parameters parameters =
+      CARILLON_TRY(filter_in(body, {"list", "group", "task_id", "task_prefix", "state", "since",
+                                    "until", "job_id", "text"}));
   return list_of_runs(CARILLON_TRY(run_filter_of(list, parameters)));
 }
 
@@ -312,8 +313,8 @@ void list_operations(Api& api, const ExchangePtr& exchange) {
 Operations::OperationPtr operation_of(Api& api, const ExchangePtr& exchange) {
   auto operation = api.operations.find(exchange->parts[0]);
   if (operation != nullptr && may_see(*exchange, *operation)) return operation;
-  exchange->fail(Error{ErrorCode::kNotFound, "there is no operation '" + exchange->parts[0] +
-                                                 "' at this job tracker"});
+  exchange->fail(Error{ErrorCode::kNotFound,
+                       "there is no operation '" + exchange->parts[0] + "' at this job tracker"});
   return nullptr;
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "jobtracker/api/api.h"
@@ -89,6 +90,46 @@ void list_nodes(Api& api, const ExchangePtr& exchange) {
              .item = [](const wire::Row& row, int) { return item_of(row); }});
 }
 
+// For each connected task tracker with this name.
+void act_on_node(Api& api, const ExchangePtr& exchange, wire::Verb verb) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
+  const std::string group = CARILLON_TRY_CALL(exchange, body.text("group"));
+  CARILLON_TRY_CALL(exchange, body.finish());
+  const std::string& name = exchange->parts[0];
+  const wire::Query nodes{.what = "nodes", .group = group};
+  ask_all_rows(api, exchange, nodes, kNodesMax,
+               [&api, exchange, verb, name](const std::vector<wire::Row>& rows) {
+                 std::set<std::string> groups;
+                 for (const wire::Row& row : rows) {
+                   const bool is_wanted = text_in(row, "name") == name &&
+                                          text_in(row, "kind") == "tasktracker" &&
+                                          text_in(row, "state") != "gone";
+                   if (is_wanted) groups.insert(text_in(row, "group"));
+                 }
+                 if (groups.empty()) {
+                   return exchange->fail(
+                       Error{ErrorCode::kNotFound, "no task tracker '" + name + "' is connected"});
+                 }
+                 if (groups.size() > 1) {
+                   return exchange->fail(
+                       Error{ErrorCode::kInvalidArgument,
+                             "group is missing: task trackers of several groups have this name"});
+                 }
+                 change(api, exchange, {.verb = verb, .group = *groups.begin(), .node = name});
+               });
+}
+
+void drain_node(Api& api, const ExchangePtr& exchange) {
+  act_on_node(api, exchange, wire::Verb::kDrainNode);
+}
+void isolate_node(Api& api, const ExchangePtr& exchange) {
+  act_on_node(api, exchange, wire::Verb::kIsolateNode);
+}
+void release_node(Api& api, const ExchangePtr& exchange) {
+  act_on_node(api, exchange, wire::Verb::kReleaseNode);
+}
+
 Json executor_item(const wire::Row& row, int) {
   const Json item = item_of(row);
   return {{"group", item["group"]},
@@ -105,8 +146,8 @@ void list_executors(Api& api, const ExchangePtr& exchange) {
   send_page(api, exchange,
             {.queries = {{.what = "nodes", .group = parameters.text("group")}},
              .matches =
-                 [state = parameters.text("state"),
-                  text = parameters.text("text")](const wire::Row& row, int) {
+                 [state = parameters.text("state"), text = parameters.text("text")](
+                     const wire::Row& row, int) {
                    return text_in(row, "kind") == "executor" && is_text(row, "state", state) &&
                           contains_text(row, text, {"address"});
                  },
@@ -125,8 +166,8 @@ Json tracker_item(const Api& api, const wire::Row& row) {
 
 // Where the store is not shared, there are no others to see.
 Json own_tracker_item(const Api& api) {
-  return {{"name", api.facts.name},       {"address", api.facts.address}, {"partitions", nullptr},
-          {"groups", nullptr},            {"version", api.facts.version}, {"is_self", true}};
+  return {{"name", api.facts.name}, {"address", api.facts.address}, {"partitions", nullptr},
+          {"groups", nullptr},      {"version", api.facts.version}, {"is_self", true}};
 }
 
 void list_trackers(Api& api, const ExchangePtr& exchange) {
@@ -154,6 +195,9 @@ constexpr std::array kClusterRoutes{
     Route{"POST", "/groups/{}/executors", add_executors, Right::kAdminister},
     Route{"DELETE", "/groups/{}", remove_group, Right::kAdminister},
     Route{"GET", "/nodes", list_nodes, Right::kRead},
+    Route{"POST", "/nodes/{}:drain", drain_node, Right::kOperate},
+    Route{"POST", "/nodes/{}:isolate", isolate_node, Right::kOperate},
+    Route{"POST", "/nodes/{}:release", release_node, Right::kOperate},
     Route{"GET", "/executors", list_executors, Right::kRead},
     Route{"GET", "/trackers", list_trackers, Right::kRead},
     Route{"GET", "/config", show_config, Right::kAdminister},

@@ -35,10 +35,20 @@ void send_dry_run(Api& api, const ExchangePtr& exchange, const Submission& submi
   exchange->send({{"results", std::move(results)}});
 }
 
+// The trace context of the call, for jobs that have none. One that is malformed is ignored, as W3C
+// asks for.
+void take_traceparent(Submission& submission, const std::string& traceparent) {
+  if (!check_traceparent(traceparent).ok()) return;
+  for (Submission::One& one : submission.jobs) {
+    if (one.spec && one.spec->traceparent.empty()) one.spec->traceparent = traceparent;
+  }
+}
+
 void post_jobs(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"dry_run"}));
   const bool is_dry_run = CARILLON_TRY_CALL(exchange, exchange->parameters.flag("dry_run"));
   Submission submission = CARILLON_TRY_CALL(exchange, read_submission(exchange->call.body));
+  take_traceparent(submission, exchange->header("traceparent"));
   if (is_dry_run) return send_dry_run(api, exchange, submission);
   const bool is_single = submission.is_single;
   submit(api, exchange, std::move(submission),
@@ -63,13 +73,14 @@ void put_job(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   const std::string etag = exchange->header("if-match");
   if (etag.empty()) {
-    return exchange->fail(Problem{.status = 428,
-                                  .code = "precondition_required",
-                                  .detail = "the header If-Match is missing (send the ETag of the job)",
-                                  .field = "if_match"});
+    return exchange->fail(
+        Problem{.status = 428,
+                .code = "precondition_required",
+                .detail = "the header If-Match is missing (send the ETag of the job)",
+                .field = "if_match"});
   }
-  JobSpec spec = CARILLON_TRY_CALL(exchange, read_job(exchange->call.body, api.facts.zone,
-                                                      api.gateway.clock().wall_now()));
+  JobSpec spec = CARILLON_TRY_CALL(
+      exchange, read_job(exchange->call.body, api.facts.zone, api.gateway.clock().wall_now()));
   CARILLON_TRY_CALL(exchange, check_no_mask(spec));
   const std::string& group = exchange->parts[0];
   const std::string& task_id = exchange->parts[1];

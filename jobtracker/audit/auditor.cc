@@ -52,6 +52,12 @@ const char* action_of(wire::Verb verb) {
       return "set_script";
     case wire::Verb::kRemoveGroup:
       return "remove_group";
+    case wire::Verb::kDrainNode:
+      return "drain_node";
+    case wire::Verb::kIsolateNode:
+      return "isolate_node";
+    case wire::Verb::kReleaseNode:
+      return "release_node";
   }
   return "unknown";
 }

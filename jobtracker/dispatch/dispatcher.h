@@ -99,6 +99,9 @@ class Dispatcher final : public JobSink {
   // passed.
   std::optional<WallTime> may_begin_until(const Executing& entry) const;
   bool is_isolated(SessionId session) const { return isolation_.is_isolated(session); }
+  // By an operator.
+  void isolate(Worker& worker) { isolation_.isolate(worker); }
+  void end_isolation(Worker& worker) { isolation_.end(worker); }
   // A worker's credit changed, or jobs may have become due.
   void touch(GroupId group) { touched_.insert(group); }
   // The clock was set: reads everything in memory again.

@@ -53,6 +53,18 @@ bool Isolation::is_isolated(SessionId session) const {
   return streak != streaks_.end() && streak->second.is_isolated;
 }
 
+void Isolation::isolate(Worker& worker) {
+  Streak& streak = streaks_[worker.session];
+  streak.is_isolated = true;
+  streak.failed_at = streak.tried_at = clock_.steady_now();
+  worker.is_isolated = true;
+}
+
+void Isolation::end(Worker& worker) {
+  streaks_.erase(worker.session);
+  worker.is_isolated = false;
+}
+
 bool Isolation::may_take(const Worker& worker) const {
   if (!worker.is_isolated || !has_another(worker)) return true;
   const Streak& streak = streaks_.at(worker.session);
@@ -69,7 +81,7 @@ void Isolation::claimed_for(const Worker& worker) {
 bool Isolation::takes_jobs(const Worker& worker) const {
   const bool is_busy = !executing_.has_fewer(worker.session, worker.threads) &&
                        clock_.steady_now() < worker.handed_at + config_.rest;
-  return worker.window > 0 || is_busy;
+  return !worker.is_drained && (worker.window > 0 || is_busy);
 }
 
 bool Isolation::has_another(const Worker& worker) const {

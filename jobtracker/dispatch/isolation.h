@@ -39,6 +39,9 @@ class Isolation {
   bool may_take(const Worker& worker) const;
   void claimed_for(const Worker& worker);
   bool is_isolated(SessionId session) const;
+  // By an operator.
+  void isolate(Worker& worker);
+  void end(Worker& worker);
   Sizes sizes() const {
     return {{"streaks", streaks_.size()}, {"succeeded_from", succeeded_from_.size()}};
   }

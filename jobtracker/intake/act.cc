@@ -34,6 +34,9 @@ std::string word(wire::Verb verb) {
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
     case wire::Verb::kRemoveGroup:
+    case wire::Verb::kDrainNode:
+    case wire::Verb::kIsolateNode:
+    case wire::Verb::kReleaseNode:
       break;  // Not about a job.
   }
   return {};
@@ -198,9 +201,8 @@ void ActIntake::answer_first(const PendingPtr& pending, const RequestOutcome& ou
 
 // Answers when the request's transaction is on disk, or was before.
 ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message, JobId made) {
-  wire::Acted acted{.job_id = made,
-                    .message = std::move(message),
-                    .fingerprint = pending->act.fingerprint};
+  wire::Acted acted{
+      .job_id = made, .message = std::move(message), .fingerprint = pending->act.fingerprint};
   NumberedRequest number{.client = pending->act.request.client,
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = acted})};
@@ -255,6 +257,9 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
     case wire::Verb::kRemoveGroup:
+    case wire::Verb::kDrainNode:
+    case wire::Verb::kIsolateNode:
+    case wire::Verb::kReleaseNode:
       return;
   }
 }
@@ -439,6 +444,9 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
     case wire::Verb::kRemoveGroup:
+    case wire::Verb::kDrainNode:
+    case wire::Verb::kIsolateNode:
+    case wire::Verb::kReleaseNode:
       return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is being claimed.

@@ -56,6 +56,7 @@ struct PushedJob {
   std::string task_id{};
   WallTime trigger_time{};
   wire::xxl::RunCall call{};
+  std::string traceparent{};  // sent as a header, where the protocol has no field for it
   Push push{};
   RetryPolicy retries{};
   Duration timeout{};

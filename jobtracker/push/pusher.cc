@@ -199,6 +199,7 @@ Pusher::Job& Pusher::add_job(const Executing& entry) {
   // Without a spec its definition was removed, and only its result is awaited.
   if (const JobSpec* spec = catalog_.spec_of(row, own)) {
     job.call = run_call_of(*spec, job.call.job_id);
+    job.traceparent = spec->traceparent;
     job.push = spec->push;
     job.retries = spec->retries;
     job.timeout = spec->timeout;
@@ -341,6 +342,9 @@ bool Pusher::post(Call call, std::string_view path, std::string body,
   post.id = ++last_call_;
   post.may_wait = call.kind == Call::Kind::kRun || call.kind == Call::Kind::kChoose;
   post.sending = std::move(sending);
+  const Job* const job = call.kind == Call::Kind::kRun ? find(call.job, call.attempt) : nullptr;
+  if (job != nullptr && !job->traceparent.empty())
+    post.headers.emplace_back("traceparent", job->traceparent);
   if (!poster_->post(std::move(post))) return false;
   ++lines_[call.place()].calls;
   ++busy_of_[call.group];

@@ -120,7 +120,7 @@ wire::Rows QueryDesk::node_rows(const GroupPage& page, const std::vector<NodeRow
         busy += other->second;
       if (!live->second->overload.empty()) state = "overloaded";
       if (live->second->is_isolated) state = "isolated";
-      if (live->second->is_draining) state = "draining";
+      if (live->second->is_draining || live->second->is_drained) state = "draining";
       free = std::max<std::int64_t>(0, live->second->threads - busy);
       seen = clock_.now() -
              std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);

@@ -112,7 +112,7 @@ wire::Field QueryDesk::reason_none_is_free(GroupId group, const wire::SpecGlance
     const bool is_of_group =
         std::find(worker->parts.begin(), worker->parts.end(), group) != worker->parts.end();
     if (!is_of_group || !worker->kinds.takes(glance)) continue;
-    if (worker->is_draining) {
+    if (worker->is_draining || worker->is_drained) {
       ++draining;
     } else if (!worker->overload.empty()) {
       overloaded += (overloaded.empty() ? "" : "; ") + worker->name + " " + worker->overload;

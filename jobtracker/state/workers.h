@@ -38,6 +38,7 @@ struct Worker {
   bool is_isolated = false;  // nearly all runs fail on it
   std::string overload{};    // overloaded, takes no jobs: "cpu 97%"
   bool is_draining = false;  // draining, takes no jobs
+  bool is_drained = false;   // an operator keeps jobs from it
   WallTime started_at{};
   SteadyTime heard_at{};        // start of its lease
   std::int64_t registered = 0;  // its newest Register's number
@@ -59,7 +60,7 @@ struct Worker {
 
   // Number of jobs that may be claimed for it. A pull replaces the credit, minus jobs in transit,
   // so that crossing messages never exceed the request.
-  std::int32_t credit() const { return window - unseen_jobs - reserved; }
+  std::int32_t credit() const { return is_drained ? 0 : window - unseen_jobs - reserved; }
 
   bool has_asked() const { return pull != 0; }
   bool is_newer(const wire::Register& message) const {

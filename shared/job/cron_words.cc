@@ -10,10 +10,11 @@
 namespace carillon {
 namespace {
 
-constexpr std::array kDayNames{"Sunday",   "Monday", "Tuesday", "Wednesday",
-                               "Thursday", "Friday", "Saturday"};
-constexpr std::array kMonthWords{"January", "February", "March",     "April",   "May",      "June",
-                                 "July",    "August",   "September", "October", "November", "December"};
+constexpr std::array kDaysInWords{"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                  "Thursday", "Friday", "Saturday"};
+constexpr std::array kMonthsInWords{"January",   "February", "March",    "April",
+                                    "May",       "June",     "July",     "August",
+                                    "September", "October",  "November", "December"};
 
 struct CronWords {
   std::string second = "0";
@@ -68,11 +69,9 @@ std::optional<CronWords> split_fields(std::string_view expression) {
   return CronWords{fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], false};
 }
 
-std::string two_digits(int number) {
-  return (number < 10 ? "0" : "") + std::to_string(number);
-}
+std::string padded_to_two(int number) { return (number < 10 ? "0" : "") + std::to_string(number); }
 
-std::string times(int number, const std::string& unit) {
+std::string amount_of(int number, const std::string& unit) {
   return number == 1 ? unit : std::to_string(number) + " " + unit + "s";
 }
 
@@ -81,10 +80,9 @@ std::optional<int> day_number(std::string_view text, bool is_unix) {
   constexpr std::array<std::string_view, 7> kShort{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
   for (std::size_t i = 0; i < kShort.size(); ++i) {
     const bool is_same =
-        text.size() == 3 && std::equal(text.begin(), text.end(), kShort.at(i).begin(),
-                                       [](char one, char other) {
-                                         return one == other || one - 'a' + 'A' == other;
-                                       });
+        text.size() == 3 &&
+        std::equal(text.begin(), text.end(), kShort.at(i).begin(),
+                   [](char one, char other) { return one == other || one - 'a' + 'A' == other; });
     if (is_same) return static_cast<int>(i);
   }
   const auto number = whole(text);
@@ -97,7 +95,7 @@ std::optional<int> day_number(std::string_view text, bool is_unix) {
 std::string week_day_words(std::string_view field, bool is_unix) {
   const auto name = [&](std::string_view text) -> std::string {
     const auto day = day_number(text, is_unix);
-    return day ? kDayNames.at(static_cast<std::size_t>(*day)) : "";
+    return day ? kDaysInWords.at(static_cast<std::size_t>(*day)) : "";
   };
   if (const auto dash = field.find('-'); dash != std::string_view::npos) {
     const std::string first = name(field.substr(0, dash));
@@ -122,7 +120,8 @@ std::string week_day_words(std::string_view field, bool is_unix) {
 // "every day", "Monday", "day 1 of every month"; empty: not simple.
 std::string date_words(const CronWords& cron) {
   if (!is_any(cron.week_day))
-    return is_any(cron.day) && is_any(cron.month) ? week_day_words(cron.week_day, cron.is_unix) : "";
+    return is_any(cron.day) && is_any(cron.month) ? week_day_words(cron.week_day, cron.is_unix)
+                                                  : "";
   if (is_any(cron.day)) return is_any(cron.month) ? "every day" : "";
   const bool is_last = cron.day == "L";
   const auto day = whole(cron.day);
@@ -131,7 +130,7 @@ std::string date_words(const CronWords& cron) {
   if (is_any(cron.month)) return which + " of every month";
   const auto month = whole(cron.month);
   if (!month || *month < 1 || *month > 12) return {};
-  return which + " of " + kMonthWords.at(static_cast<std::size_t>(*month - 1));
+  return which + " of " + kMonthsInWords.at(static_cast<std::size_t>(*month - 1));
 }
 
 // "every 10 minutes"; empty: it has one time a day, or is not simple.
@@ -139,19 +138,20 @@ std::string period_words(const CronWords& cron) {
   const bool is_any_hour = is_any(cron.hour);
   if (is_any_hour && is_any(cron.minute)) {
     if (is_any(cron.second)) return "every second";
-    if (const auto step = step_of(cron.second)) return "every " + times(*step, "second");
+    if (const auto step = step_of(cron.second)) return "every " + amount_of(*step, "second");
     if (cron.second == "0") return "every minute";
   }
   if (cron.second != "0") return {};
   if (is_any_hour) {
-    if (const auto step = step_of(cron.minute)) return "every " + times(*step, "minute");
+    if (const auto step = step_of(cron.minute)) return "every " + amount_of(*step, "minute");
     const auto minute = whole(cron.minute);
-    if (minute) return *minute == 0 ? "every hour" : "every hour at minute " + std::to_string(*minute);
+    if (minute)
+      return *minute == 0 ? "every hour" : "every hour at minute " + std::to_string(*minute);
   }
   const auto step = step_of(cron.hour);
   const auto minute = whole(cron.minute);
   if (!step || !minute) return {};
-  return "every " + times(*step, "hour") +
+  return "every " + amount_of(*step, "hour") +
          (*minute == 0 ? "" : " at minute " + std::to_string(*minute));
 }
 
@@ -168,8 +168,8 @@ std::string cron_words(std::string_view expression) {
   const auto minute = whole(cron->minute);
   const auto second = whole(cron->second);
   if (!hour || !minute || !second) return {};
-  std::string time = two_digits(*hour) + ":" + two_digits(*minute);
-  if (*second != 0) time += ":" + two_digits(*second);
+  std::string time = padded_to_two(*hour) + ":" + padded_to_two(*minute);
+  if (*second != 0) time += ":" + padded_to_two(*second);
   return date + " at " + time;
 }
 

@@ -457,6 +457,20 @@ Status check_group_name(const std::string& field, std::string_view name) {
   return check_name(field, name, kGroupBytesMax);
 }
 
+Status check_traceparent(std::string_view traceparent) {
+  // Two digits of the version, 32 of the trace, 16 of the span and two of flags, in lower case.
+  constexpr std::string_view kForm = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
+  const bool fits =
+      std::equal(traceparent.begin(), traceparent.end(), kForm.begin(), kForm.end(),
+                 [](char given, char form) {
+                   if (form == '-') return given == '-';
+                   return (given >= '0' && given <= '9') || (given >= 'a' && given <= 'f');
+                 });
+  if (fits) return {};
+  return wrong(
+      "traceparent must look like 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+}
+
 Status check_alarm_recipient(std::string_view recipient) {
   CARILLON_TRY(check_line("an alarm recipient", recipient, kAlarmRecipientBytesMax));
   if (is_mail_address(recipient) || is_webhook(recipient)) return {};
@@ -489,6 +503,7 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_retries(retries));
   CARILLON_TRY(check_children(children));
   CARILLON_TRY(check_alarm(alarm));
+  if (!traceparent.empty()) CARILLON_TRY(check_traceparent(traceparent));
   CARILLON_TRY(check_overlap(*this));
   CARILLON_TRY(check_feedback(*this));
   CARILLON_TRY(check_duration("timeout", timeout, Duration{0}));

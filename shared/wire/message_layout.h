@@ -14,7 +14,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 9};
+inline constexpr NumberRange kRange<Verb>{0, 12};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>
@@ -42,10 +42,9 @@ struct Layout<RequestNumber> {
 template <>
 struct Layout<Submit> {
   static constexpr std::string_view kName = "Submit";
-  static constexpr std::tuple kSlots{slot("request", &Submit::request),
-                                     slot("jobs", &Submit::jobs, kSubmitJobsMax),
-                                     slot("suspended", &Submit::suspended),
-                                     slot("fingerprint", &Submit::fingerprint)};
+  static constexpr std::tuple kSlots{
+      slot("request", &Submit::request), slot("jobs", &Submit::jobs, kSubmitJobsMax),
+      slot("suspended", &Submit::suspended), slot("fingerprint", &Submit::fingerprint)};
 };
 
 template <>
@@ -68,16 +67,24 @@ struct Layout<Submitted> {
 template <>
 struct Layout<Act> {
   static constexpr std::string_view kName = "Act";
-  static constexpr std::tuple kSlots{
-      slot("request", &Act::request), slot("verb", &Act::verb),
-      slot("group", &Act::group),     slot("task_id", &Act::task_id),
-      slot("job_id", &Act::job_id),   bytes("payload", &Act::payload),
-      slot("force", &Act::force),     slot("addresses", &Act::addresses, kAddressesMax),
-      slot("token", &Act::token),     slot("parts", &Act::parts),
-      slot("after", &Act::after),     slot("before", &Act::before),
-      slot("until", &Act::until_us),  slot("language", &Act::language),
-      slot("remark", &Act::remark),   slot("script_version", &Act::script_version),
-      slot("fingerprint", &Act::fingerprint)};
+  static constexpr std::tuple kSlots{slot("request", &Act::request),
+                                     slot("verb", &Act::verb),
+                                     slot("group", &Act::group),
+                                     slot("task_id", &Act::task_id),
+                                     slot("job_id", &Act::job_id),
+                                     bytes("payload", &Act::payload),
+                                     slot("force", &Act::force),
+                                     slot("addresses", &Act::addresses, kAddressesMax),
+                                     slot("token", &Act::token),
+                                     slot("parts", &Act::parts),
+                                     slot("after", &Act::after),
+                                     slot("before", &Act::before),
+                                     slot("until", &Act::until_us),
+                                     slot("language", &Act::language),
+                                     slot("remark", &Act::remark),
+                                     slot("script_version", &Act::script_version),
+                                     slot("fingerprint", &Act::fingerprint),
+                                     slot("node", &Act::node)};
 };
 
 template <>
@@ -295,15 +302,14 @@ struct Layout<Feedback> {
 template <>
 struct Layout<PutPrincipal> {
   static constexpr std::string_view kName = "PutPrincipal";
-  static constexpr std::tuple kSlots{
-      slot("kind", &PutPrincipal::kind),
-      slot("name", &PutPrincipal::name),
-      slot("role", &PutPrincipal::role),
-      slot("groups", &PutPrincipal::groups, kGroupPatternsMax),
-      slot("secret", &PutPrincipal::secret),
-      slot("expires", &PutPrincipal::expires_us),
-      slot("replaces", &PutPrincipal::replaces),
-      slot("language", &PutPrincipal::language)};
+  static constexpr std::tuple kSlots{slot("kind", &PutPrincipal::kind),
+                                     slot("name", &PutPrincipal::name),
+                                     slot("role", &PutPrincipal::role),
+                                     slot("groups", &PutPrincipal::groups, kGroupPatternsMax),
+                                     slot("secret", &PutPrincipal::secret),
+                                     slot("expires", &PutPrincipal::expires_us),
+                                     slot("replaces", &PutPrincipal::replaces),
+                                     slot("language", &PutPrincipal::language)};
 };
 
 template <>

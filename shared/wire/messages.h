@@ -48,8 +48,8 @@ struct Submit {
   RequestNumber request{};
   std::vector<JobSpec> jobs{};
   bool suspended = false;  // from the start: they run after a resume
-  // Of what is asked for, chosen by the client: the answer has the first one of this number, so that
-  // a client notices that it has used the number for something else. 0: none.
+  // Of what is asked for, chosen by the client: the answer has the first one of this number, so
+  // that a client notices that it has used the number for something else. 0: none.
   std::int64_t fingerprint = 0;
 };
 
@@ -80,8 +80,15 @@ enum class Verb : int {
   kSplitGroup = 6,    // into partitions
   kCleanHistory = 7,  // of a task, a group, or all
   kSetScript = 8,     // of a definition
-  kRemoveGroup = 9    // of an executor group without jobs
+  kRemoveGroup = 9,   // of an executor group without jobs
+  kDrainNode = 10,    // a task tracker gets no more jobs
+  kIsolateNode = 11,  // a task tracker gets a job a minute
+  kReleaseNode = 12   // ends both
 };
+
+constexpr bool is_about_node(Verb verb) {
+  return verb == Verb::kDrainNode || verb == Verb::kIsolateNode || verb == Verb::kReleaseNode;
+}
 
 struct Act {
   RequestNumber request{};
@@ -107,13 +114,14 @@ struct Act {
   std::string remark{};
   std::int64_t script_version = 0;
   std::int64_t fingerprint = 0;  // as in Submit
+  std::string node{};            // kDrainNode, kIsolateNode, kReleaseNode: the task tracker's name
 };
 
 struct Acted {
-  JobId job_id{};          // kTrigger: the new run
-  std::string message{};   // what happened, as text for people
-  std::int64_t count = 0;  // kCleanHistory: number of deleted rows
-  std::int64_t next = 0;   // kCleanHistory: where to continue; 0: complete
+  JobId job_id{};                // kTrigger: the new run
+  std::string message{};         // what happened, as text for people
+  std::int64_t count = 0;        // kCleanHistory: number of deleted rows
+  std::int64_t next = 0;         // kCleanHistory: where to continue; 0: complete
   std::int64_t fingerprint = 0;  // as in Submitted
 };
 
@@ -366,10 +374,10 @@ struct ErrorReply {
   Error error{};
 };
 
-using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
-                             Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
-                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Redirect,
-                             PutPrincipal, RemovePrincipal>;
+using Message =
+    std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register, Registered, Pull,
+                 Pulled, HandOut, Report, GiveBack, Reported, Output, OutputTaken, Kill, Bye, Gone,
+                 FetchFeedback, Feedback, Redirect, PutPrincipal, RemovePrincipal>;
 
 struct OnBehalf {
   std::string kind{};

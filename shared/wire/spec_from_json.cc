@@ -446,7 +446,7 @@ Status read_children(Draft& draft, const std::string& field, const Json& value) 
   return {};
 }
 
-const std::array<FieldReader<Draft>, 39> kJobFields{{
+const std::array<FieldReader<Draft>, 40> kJobFields{{
     {"task_id", read_task_id},
     {"group", read_text<&JobSpec::group>},
     {"description", read_text<&JobSpec::description>},
@@ -486,6 +486,7 @@ const std::array<FieldReader<Draft>, 39> kJobFields{{
     {"client_group", read_text<&JobSpec::client_group>},
     {"children", read_children},
     {"alarm", read_texts<&JobSpec::alarm>},
+    {"traceparent", read_text<&JobSpec::traceparent>},
 }};
 
 Status check_one_of(const std::vector<std::string>& given) {

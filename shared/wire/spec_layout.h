@@ -111,7 +111,8 @@ struct Layout<JobSpec> {
                                      slot("children", &JobSpec::children, kChildrenMax),
                                      slot("need_feedback", &JobSpec::need_feedback),
                                      slot("client_group", &JobSpec::client_group),
-                                     slot("alarm", &JobSpec::alarm, kAlarmRecipientsMax)};
+                                     slot("alarm", &JobSpec::alarm, kAlarmRecipientsMax),
+                                     slot("traceparent", &JobSpec::traceparent)};
 };
 
 }  // namespace carillon::wire

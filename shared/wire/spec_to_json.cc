@@ -156,6 +156,7 @@ std::string spec_to_json(const JobSpec& spec) {
   if (spec.need_feedback) object["need_feedback"] = true;
   if (!spec.client_group.empty()) object["client_group"] = spec.client_group;
   if (!spec.alarm.empty()) object["alarm"] = spec.alarm;
+  if (!spec.traceparent.empty()) object["traceparent"] = spec.traceparent;
   if (spec.replace_on_exist) object["replace_on_exist"] = true;
   return dump(object);
 }

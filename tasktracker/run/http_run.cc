@@ -46,6 +46,8 @@ RunEnd run_http(const HttpSend& send, const RunRequest& request, RunControl& con
   if (http.body.empty() && http.method != "GET" && http.method != "HEAD") {
     http.body = request.job.payload;
   }
+  if (!request.job.traceparent.empty())
+    http.headers.emplace("traceparent", request.job.traceparent);
   const Result<HttpAnswer> sent = send(http, request.timeout, kAnswerBytesMax, control.stop_flag());
   if (!sent.ok()) {
     const bool timed_out =

@@ -18,8 +18,8 @@ namespace {
 // in the run.
 bool is_private(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "NOTIFY_SOCKET", "WATCHDOG_USEC",  "WATCHDOG_PID",  "LISTEN_FDS",
-      "LISTEN_PID",    "LISTEN_FDNAMES", "INVOCATION_ID", "CREDENTIALS_DIRECTORY"};
+      "NOTIFY_SOCKET",  "WATCHDOG_USEC", "WATCHDOG_PID",          "LISTEN_FDS", "LISTEN_PID",
+      "LISTEN_FDNAMES", "INVOCATION_ID", "CREDENTIALS_DIRECTORY", "TRACEPARENT"};
   if (name.starts_with("CARILLON_")) return name != "CARILLON_TRACKER";
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
@@ -45,6 +45,7 @@ std::vector<std::string> run_environment(const Environment& own, const JobInfo& 
   variables["CARILLON_NODE"] = job.node;
   variables["CARILLON_TRIGGER_TIME"] = format_time(job.trigger_time);
 
+  if (!job.traceparent.empty()) variables["TRACEPARENT"] = job.traceparent;
   if (job.shard_total > 1) {
     variables["CARILLON_SHARD_INDEX"] = std::to_string(job.shard_index);
     variables["CARILLON_SHARD_TOTAL"] = std::to_string(job.shard_total);

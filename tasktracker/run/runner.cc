@@ -161,7 +161,8 @@ Result<RunRequest> Runner::read(wire::HandedJob&& job) const {
                             .node = config_.node,
                             .trigger_time = job.trigger_time,
                             .params = std::move(spec.params),
-                            .payload = std::move(spec.payload)},
+                            .payload = std::move(spec.payload),
+                            .traceparent = std::move(spec.traceparent)},
                     .run = std::move(spec.run),
                     .timeout = spec.timeout,
                     .later_delay = spec.retries.base};

@@ -51,6 +51,15 @@ class Jobs(ApiTest):
         self.assertEqual(text.text, "hello world\n")
         self.assertIn("hello", {one["task_id"] for one in self.api.items("/runs/history")})
 
+    def test_the_trace_context_reaches_the_run(self):
+        self.one.start_worker()
+        trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        job = {"task_id": "traced", "shell": "echo trace=$TRACEPARENT"}
+        answer = self.api.post("/jobs", job, traceparent=trace).json["results"][0]
+        wait_for("its end", lambda: self.api.get(f"/runs/{answer['job_id']}").json.get("done"))
+        text = self.api.get(f"/runs/{answer['job_id']}/output", format="text").text
+        self.assertEqual(text, f"trace={trace}\n")
+
     def test_an_invalid_job_is_a_problem_that_names_the_field(self):
         answer = self.api.post("/jobs", {"task_id": "x", "shell": "true", "priority": 1000})
         self.assertEqual(answer.status, 400)
@@ -325,6 +334,14 @@ class Cluster(ApiTest):
         wait_for("the node", lambda: self.api.items("/nodes"))
         node = self.api.items("/nodes")[0]
         self.assertEqual((node["name"], node["kind"], node["threads"]), ("worker-1", "tasktracker", 3))
+        self.assertEqual(self.api.post("/nodes/worker-1:drain").status, 200)
+        self.assertEqual(self.api.items("/nodes")[0]["state"], "draining")
+        job = self.submit("held")
+        time.sleep(1.5)
+        self.assertEqual(self.api.get(f"/runs/{job['job_id']}").json["state"], "waiting")
+        self.assertEqual(self.api.post("/nodes/worker-1:release").status, 200)
+        wait_for("its end", lambda: self.api.get(f"/runs/{job['job_id']}").json.get("done"))
+        self.assertEqual(self.api.post("/nodes/nobody:drain").status, 404)
         group = self.api.items("/groups")[0]
         self.assertEqual((group["group"], group["threads"], group["nodes"]), ("default", 3, 1))
         tracker = self.api.items("/trackers")[0]

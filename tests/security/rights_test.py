@@ -32,7 +32,8 @@ class Request:
     is refused after the check of the rights, or names what does not exist."""
 
     verbs = ("cancel", "suspend", "resume", "trigger", "kill", "add_executors", "split_group",
-             "clean_history", "set_script", "remove_group")
+             "clean_history", "set_script", "remove_group", "drain_node", "isolate_node",
+             "release_node")
     sequence = 0
 
     def __init__(self, name, group):

@@ -121,6 +121,9 @@ struct Child {
   bool operator==(const Child&) const = default;
 };
 
+// Succeeds for a W3C trace context: "00-", 32 hex digits, 16 hex digits and flags.
+Status check_traceparent(std::string_view traceparent);
+
 inline constexpr std::size_t kAlarmRecipientsMax = 10;
 inline constexpr std::size_t kAlarmRecipientBytesMax = 512;
 // The alarm recipient for "send no alarm".
@@ -190,6 +193,8 @@ struct JobSpec {
   // Recipients of alarms after the last failed try: mail addresses and URLs. Empty: the job
   // tracker's recipients. Only kNoAlarm: no alarm.
   std::vector<std::string> alarm{};
+  // W3C trace context of the request that submitted the job, for its runs; empty: none.
+  std::string traceparent{};
   bool replace_on_exist = false;  // replaces a waiting or defined job with this task id
 
   // Checks everything that does not depend on a job tracker's state (its time zones, groups and

@@ -24,6 +24,7 @@ struct JobInfo {
   WallTime trigger_time{};  // planned time of the job; the same for each attempt
   std::map<std::string, std::string> params{};
   std::string payload{};
+  std::string traceparent{};  // W3C trace context of the job's submission; empty: none
   // Index of this shard, from 0, and number of shards. 0 of 1 for a job without shards.
   int shard_index = 0;
   int shard_total = 1;
