@@ -77,9 +77,10 @@ Status Host::start_sign_in() {
       {.principal_of = [this](const net::HttpCall& call) { return sign_in_->principal_of(call); },
        .refusal_of = [this](const net::HttpCall& head) { return sign_in_->refusal_of(head); },
        .is_target = SignIn::is_target,
-       .handle = [this](const net::HttpCall& call, const net::HttpResponder& responder) {
-         return sign_in_->call(call, responder);
-       }});
+       .handle =
+           [this](const net::HttpCall& call, const net::HttpResponder& responder) {
+             return sign_in_->call(call, responder);
+           }});
   return {};
 }
 
@@ -92,10 +93,11 @@ FurtherPages Host::api_pages() {
             return api::is_api_target(head.target) ? api_->check_head(head)
                                                    : check_console_head(head);
           },
-          .call = [this](net::HttpCall call, const net::HttpResponder& responder) {
-            if (!api::is_api_target(call.target)) return responder.send(console_page(call));
-            api_->call(std::move(call), responder);
-          }};
+          .call =
+              [this](net::HttpCall call, const net::HttpResponder& responder) {
+                if (!api::is_api_target(call.target)) return responder.send(console_page(call));
+                api_->call(std::move(call), responder);
+              }};
 }
 
 // The keys of the store are known once a session has read it.

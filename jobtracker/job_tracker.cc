@@ -16,7 +16,6 @@ constexpr Duration kClockPeriod = std::chrono::seconds{1};
 constexpr Duration kAnswersMax = std::chrono::milliseconds{250};
 constexpr Duration kComesBack = std::chrono::seconds{1};  // after its lease
 
-
 // The client number of a job tracker's own requests; each session has another one.
 std::int64_t client_number_of(SessionId session) {
   return (session.value & ((std::int64_t{1} << 59) - 1)) | 1;

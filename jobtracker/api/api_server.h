@@ -14,8 +14,8 @@
 namespace carillon::jobtracker::api {
 
 // Answers the calls of /api/v1. It finds out who calls and passes the requests on, with the
-// principal, through the gateway; whether the principal may do it is decided by the job tracker that
-// owns the node group.
+// principal, through the gateway; whether the principal may do it is decided by the job tracker
+// that owns the node group.
 //
 // docs/reference/http-api.md describes the API, and openapi.json its operations.
 //

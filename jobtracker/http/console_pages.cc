@@ -53,8 +53,9 @@ net::HttpResponse console_page(const net::HttpCall& call) {
   }
   if (header(call, "accept-encoding").find("gzip") == std::string::npos) {
     return {.status = 406,
-            .body = "the console is for browsers, which accept gzip; programs use /api/v1, "
-                    "/healthz, /readyz and /metrics\n"};
+            .body =
+                "the console is for browsers, which accept gzip; programs use /api/v1, "
+                "/healthz, /readyz and /metrics\n"};
   }
   response.headers["Content-Encoding"] = "gzip";
   response.body = file.gzip_bytes;

@@ -117,8 +117,7 @@ std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall
 
 // On the HTTP thread.
 void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
-  if (further_.is_target && further_.is_target(call.target))
-    return further_.call(call, responder);
+  if (further_.is_target && further_.is_target(call.target)) return further_.call(call, responder);
   if (xxl_ != nullptr && XxlAdmin::is_target(call.target)) return xxl_->call(call, responder);
   const std::string path = path_of(call);
   if (path == "/") return responder.send({.body = kPages});

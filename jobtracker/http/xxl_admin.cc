@@ -247,11 +247,10 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
     if (app_name.empty()) return refused("invalid request, accessToken or appname is empty.");
     auto job = wire::xxl::read_managed_job(call.body);
     if (!job.ok()) return unreadable(job.error());
-    return std::optional<Request>{
-        ManageJob{.verb = *verb,
-                                             .app_name = std::move(app_name),
-                                             .job = std::move(job).value(),
-                                             .peer = call.peer}};
+    return std::optional<Request>{ManageJob{.verb = *verb,
+                                            .app_name = std::move(app_name),
+                                            .job = std::move(job).value(),
+                                            .peer = call.peer}};
   }
   if (path != "registry" && path != "registryRemove")
     return refused("invalid request, uri-mapping(" + std::string{path} + ") not found.");

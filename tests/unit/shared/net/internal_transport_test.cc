@@ -91,7 +91,8 @@ TEST(InternalTransport, AnswersToAnEarlierConnectionAreDropped) {
 TEST(InternalTransport, AFullMailboxIsAnError) {
   InternalBundle bundle;
   Status sent;
-  for (std::size_t i = 0; i <= kInternalFramesMax && sent.ok(); ++i) sent = bundle.client->send("x");
+  for (std::size_t i = 0; i <= kInternalFramesMax && sent.ok(); ++i)
+    sent = bundle.client->send("x");
   ASSERT_FALSE(sent.ok());
   EXPECT_EQ(sent.error().code, ErrorCode::kLimit);
   bundle.turn();
