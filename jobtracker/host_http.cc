@@ -85,9 +85,9 @@ Status Host::start_sign_in() {
 }
 
 FurtherPages Host::api_pages() {
-  return {.is_target =
-              [](std::string_view target) {
-                return api::is_api_target(target) || is_console_target(target);
+  return {.takes =
+              [](const net::HttpCall& head) {
+                return api::is_api_target(head.target) || is_for_console(head);
               },
           .check_head = [this](const net::HttpCall& head) -> std::optional<net::HttpResponse> {
             return api::is_api_target(head.target) ? api_->check_head(head)

@@ -26,9 +26,17 @@ std::string header(const net::HttpCall& call, const char* name) {
   return found == call.headers.end() ? std::string{} : found->second;
 }
 
+bool takes_gzip(const net::HttpCall& call) {
+  return header(call, "accept-encoding").find("gzip") != std::string::npos;
+}
+
 }  // namespace
 
-bool is_console_target(std::string_view target) { return file_of(target) != nullptr; }
+bool is_for_console(const net::HttpCall& head) {
+  const ConsoleFile* const file = file_of(head.target);
+  if (file == nullptr || file->path != "/") return file != nullptr;
+  return header(head, "accept").find("text/html") != std::string::npos && takes_gzip(head);
+}
 
 std::optional<net::HttpResponse> check_console_head(const net::HttpCall& head) {
   if (head.method == "GET") return std::nullopt;
@@ -51,12 +59,8 @@ net::HttpResponse console_page(const net::HttpCall& call) {
     response.status = 304;
     return response;
   }
-  if (header(call, "accept-encoding").find("gzip") == std::string::npos) {
-    return {.status = 406,
-            .body =
-                "the console is for browsers, which accept gzip; programs use /api/v1, "
-                "/healthz, /readyz and /metrics\n"};
-  }
+  if (!takes_gzip(call))
+    return {.status = 406, .body = "the console is for browsers, which accept gzip\n"};
   response.headers["Content-Encoding"] = "gzip";
   response.body = file.gzip_bytes;
   return response;

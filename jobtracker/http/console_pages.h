@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "shared/net/http/http_server.h"
 
@@ -10,10 +9,11 @@
 // Thread: any.
 namespace carillon::jobtracker {
 
-bool is_console_target(std::string_view target);
+// Whether a browser asks for one of its files. Programs get another page at "/".
+bool is_for_console(const net::HttpCall& head);
 // What is answered to a request for one of its files by the head. Nothing: console_page() answers.
 std::optional<net::HttpResponse> check_console_head(const net::HttpCall& head);
-// Requires: is_console_target(call.target).
+// Requires: is_for_console(call).
 net::HttpResponse console_page(const net::HttpCall& call);
 
 }  // namespace carillon::jobtracker
