@@ -91,7 +91,9 @@ function Search() {
       setChosen((chosen + step + found.length) % Math.max(1, found.length));
     } else if (event.key === "Enter" && text.trim()) {
       event.preventDefault();
-      leave(found[chosen] && settled === text.trim() ? foundAddress(found[chosen]) : to(["search"], {text: text.trim()}));
+      leave(
+        found[chosen] && settled === text.trim() ? foundAddress(found[chosen]) : to(["search"], {text: text.trim()}),
+      );
     } else if (event.key === "Escape") {
       setText("");
       input.current.blur();

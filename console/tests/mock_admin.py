@@ -15,7 +15,7 @@ def groups(call):
         items.append(
             {
                 "group": name,
-                "kind": "executor" if name == "orders-java" else "tasktracker",
+                "kind": "push" if name == "orders-java" else "pull",
                 "nodes": len(nodes),
                 "threads": sum(node["threads"] or 0 for node in nodes),
                 "parts": 4 if name == "etl" else 1,
@@ -28,7 +28,7 @@ def groups(call):
     items += [
         {
             "group": name,
-            "kind": "executor",
+            "kind": "push",
             "nodes": 0,
             "threads": 0,
             "parts": 1,
@@ -39,7 +39,7 @@ def groups(call):
         }
         for name in getattr(world, "added", [])
     ]
-    return paged(call, [item for item in items if call.query.get("group") in (None, "", item["group"])])
+    return paged(call, [item for item in items if text_in(call.query.get("text"), item["group"])])
 
 
 @route("POST", r"/groups/([^/:]+):split")
@@ -277,7 +277,7 @@ def alarm_history(call):
 def alarm_rules(call):
     return {
         "items": [
-            {"rule": rule, "value": value, "group": group, "recipients": ["ops@example.com"]}
+            {"rule": rule, "limit": value, "group": group, "recipients": ["ops@example.com"]}
             for rule, value, group in (
                 ("unserved", "1m", "*"),
                 ("late", "10m", "*"),
@@ -369,8 +369,8 @@ def people(call, kind):
 
 @route("POST", "/(users|tokens|keys)")
 def add_person(call, kind):
-    if kind == "users" and len(call.body.get("password", "")) < 12:
-        raise Problem(400, "invalid_argument", "the password has fewer than 12 characters", "password")
+    if kind == "users" and len(call.body.get("password", "")) < 8:
+        raise Problem(400, "invalid_argument", "the password has fewer than 8 characters", "password")
     item = {name: call.body[name] for name in ("name", "role", "groups") if name in call.body} | {
         "created_at": text_of(now()),
         "created_by": call.principal["name"],

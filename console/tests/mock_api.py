@@ -46,7 +46,34 @@ class Call:
         )
 
 
+PAGE = {"page_size", "page_token"}
+JOBS = {"group", "state", "kind", "tag", "owner", "task_prefix", "text"}
+RUNS = PAGE | {"group", "task_id", "task_prefix", "state", "since", "until", "job_id", "text"}
+# What lists take; another parameter is refused, as a job tracker does.
+PARAMETERS = {
+    "/jobs": PAGE | JOBS,
+    "/jobs:export": JOBS,
+    "/runs/waiting": RUNS,
+    "/runs/executing": RUNS,
+    "/runs/history": RUNS,
+    "/groups": PAGE | {"text", "kind"},
+    "/nodes": PAGE | {"group", "kind", "state", "text"},
+    "/executors": PAGE | {"group", "state", "text"},
+    "/scripts": PAGE | {"group", "text"},
+    "/calendar": {"from", "to", "group", "minute"},
+    "/alarms": PAGE | {"group", "state"},
+    "/figures": {"range", "group"},
+    "/search": {"text"},
+    "/audit": PAGE | {"group", "task_id", "by", "action", "since", "until", "text"},
+    "/overview": set(),
+    "/stats": set(),
+}
+
+
 def answer(method, path, call):
+    for name in call.query:
+        if method == "GET" and name not in PARAMETERS.get(path, {name}):
+            raise Problem(400, "invalid_argument", f"unknown parameter '{name}'", name)
     fault = call.query.get("text") or call.query.get("group") or ""
     if fault == "unavailable":
         raise Problem(503, "unavailable", "the database of the job tracker is not reachable")

@@ -139,13 +139,19 @@ def priority(call, job_id):
     return {"message": ""}
 
 
-@route("POST", "/runs:clean")
+@route("POST", "/runs/history:clean")
 def clean(call):
-    before = len(call.world.history)
-    call.world.history[:] = [
-        run for run in call.world.history if (call.body.get("task_id") not in (None, run["task_id"]))
+    if "before" not in call.body:
+        raise Problem(400, "invalid_argument", "before is missing", "before")
+    history = call.world.history
+    kept = [
+        run
+        for run in history
+        if run["ended_at"] >= call.body["before"] or call.body.get("task_id") not in (None, run["task_id"])
     ]
-    return {"message": f"{before - len(call.world.history)} runs deleted"}
+    count = len(history) - len(kept)
+    history[:] = kept
+    return {"count": count, "message": f"{count} rows removed"}
 
 
 def output_items(run, count):
@@ -214,6 +220,9 @@ def batch_runs(call):
 
 @route("POST", "/schedules:preview")
 def preview(call):
+    for name in call.body:
+        if name not in ("kind", "cron", "tz", "dst", "interval", "at", "first", "from", "count"):
+            raise Problem(400, "invalid_argument", f"unknown field '{name}'", name)
     try:
         fires, words = mock_cron.fires_of(call.body, now(), int(call.body.get("count", 10)))
     except mock_cron.BadSchedule as error:
@@ -222,7 +231,7 @@ def preview(call):
         "words": words,
         "error": None,
         "fires": [
-            {"at": text_of(at), "local": local.strftime("%a %Y-%m-%d %H:%M:%S %z"), "dst": note}
+            {"at": text_of(at), "local": local.isoformat(timespec="seconds"), "dst": note}
             for at, local, note in fires
         ],
     }
@@ -313,3 +322,15 @@ def calendar(call):
             }
         ],
     }
+
+
+@route("GET", "/openapi.json")
+def document(call):
+    """Optional operations, by which the console knows that they are there."""
+    paths = {
+        "/alarms/history": ["get"],
+        "/alarms:test": ["post"],
+        "/alarms/silences/{group}": ["put", "delete"],
+        "/runs/{job_id}:priority": ["post"],
+    }
+    return {"paths": {path: {method: {} for method in methods} for path, methods in paths.items()}}

@@ -170,7 +170,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 "name": "jobs-1 (mock)",
                 "version": "0.1.0",
                 "time": text_of(now()),
-                "features": ["run_priority"],
             },
         }
 

@@ -1,7 +1,6 @@
 // A spec, as `jobclient show` prints it, and the text fields of the form, in both directions.
 const kScheduleFields = ["cron", "every", "fixed_delay", "at", "manual", "now"];
 const kRunFields = ["command", "shell", "script", "http", "handler"];
-const kScheduleParts = [...kScheduleFields, "tz", "dst", "count", "first"];
 
 export const kindOf = (spec) =>
   kScheduleFields.find((name) => spec[name] !== undefined && spec[name] !== false) ?? "now";
@@ -217,10 +216,10 @@ export function toSpec(fields) {
 export function scheduleOf(spec) {
   const kind = kindOf(spec);
   if (!["cron", "every", "fixed_delay", "at"].includes(kind) || !spec[kind]) return null;
-  const asked = {kind, [kind]: spec[kind]};
-  if (kind === "every" || kind === "fixed_delay") asked.interval = spec[kind];
-  for (const name of kScheduleParts)
-    if (!(name in asked) && ["tz", "dst", "first"].includes(name) && spec[name]) asked[name] = spec[name];
+  const isInterval = kind === "every" || kind === "fixed_delay";
+  const asked = {kind, [isInterval ? "interval" : kind]: spec[kind]};
+  const more = kind === "cron" ? ["tz", "dst"] : isInterval ? ["first"] : [];
+  for (const name of more) if (spec[name]) asked[name] = spec[name];
   return asked;
 }
 

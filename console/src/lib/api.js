@@ -50,7 +50,8 @@ export async function request(method, path, {query, body, headers = {}, signal, 
   const sent = {Accept: "application/json", ...headers};
   if (isChange) {
     sent["X-CSRF-Token"] = csrfToken;
-    sent["Idempotency-Key"] ??= newKey();
+    // What stores nothing needs no key, of which the server keeps the answer.
+    if (!query?.dry_run && !path.endsWith(":preview")) sent["Idempotency-Key"] ??= newKey();
   }
   if (body !== undefined) sent["Content-Type"] = type ?? "application/json";
   let response;

@@ -28,6 +28,14 @@ export function utcTime(text, {isLong = true} = {}) {
   return `${isLong ? iso.slice(0, 10) : iso.slice(5, 10)} ${iso.slice(11, 19)} UTC`;
 }
 
+/// Of a day like 2026-11-29.
+export function weekday(day) {
+  return new Date(day + "T00:00:00Z").toLocaleDateString(language.get() === "zh" ? "zh-CN" : "en-US", {
+    weekday: "short",
+    timeZone: "UTC",
+  });
+}
+
 /// "in 5 min", "3 h ago".
 export function relativeTime(text, now = Date.now()) {
   const time = parseTime(text);

@@ -42,6 +42,3 @@ export function refusal(role, group) {
   if (!coversGroup(principal.groups, group)) return t("denied.group", {group});
   return "";
 }
-
-/// Whether the server says that it has an optional part of the API.
-export const hasFeature = (name) => (session.get()?.server?.features ?? []).includes(name);

@@ -179,7 +179,8 @@ export default flatten({
   calendar: {
     sub: "The fires of the coming 24 hours, each cell a minute.",
     hour: "From {at}: {n} fires, at most {peak} in a minute. Show the jobs.", fires: "{n} {n|fire|fires}", minute: "Jobs at {at}",
-    no_jobs: "No job fires in this minute.", peaks: "Busiest minutes", total: "Fires in 24 hours", busiest: "Busiest minute",
+    no_jobs: "No job fires in this minute.", peaks: "Busiest minutes",
+    incomplete: "There are more fires than fit here; choose a node group.", total: "Fires in 24 hours", busiest: "Busiest minute",
     per_minute: "Fires a minute, mean", dst: "The clocks change.", none: "Nothing fires in the next 24 hours. Give a job a schedule:",
     map: "Fires by minute", map_note: "local time; choose a cell for its jobs", few: "few", many: "{n} a minute",
   },
@@ -211,8 +212,7 @@ export default flatten({
     escape_help: "Press Escape, then Tab to leave the editor.",
   },
   alarms: {
-    now: "Now", rules: "Rules", history: "History", none: "No alarm rules are set. Start the job tracker with recipients and rules:",
-    all_ok: "No alarm is firing.", silence: "Silence",
+    now: "Now", rules: "Rules", history: "History", all_ok: "No alarm is firing.", silence: "Silence",
     silence_text: "No messages for this node group until the time is over. Conditions still show here.", how_long: "For how long",
     span_1h: "1 hour", span_4h: "4 hours", span_1d: "1 day", span_7d: "7 days", silenced: "Alarms of {name} are silenced.",
     unsilence: "End silence", unsilenced: "Alarms of {name} are sent again.", until: "until", test: "Send a test",
@@ -273,15 +273,16 @@ export default flatten({
     change_password: "Change password", not_same: "The two new passwords differ.", password_changed: "The password was changed.",
     wrong_password: "The current password is wrong.", sessions: "Sessions",
     sessions_text: "Sign out of this browser, or of all browsers and devices.", everywhere: "Sign out everywhere",
-    everywhere_text: "Ends all your sessions, this one included. Tokens stay valid.", tokens: "Your tokens",
+    everywhere_text: "Ends all your sessions, this one included. Tokens stay valid.", tokens: "Tokens",
   },
 
   // The form of a job: parts, choices, and the help of each field.
   edit: {
-    title_new: "New job", title_copy: "Copy of a job", title: "Edit {name}", sub: "Replaces the job. A running job ends as it started.",
-    as: "Edit as", form: "Form", json: "Spec", json_help: "The fields of jobclient submit --stdin.",
-    not_json: "This is not JSON: {reason}", valid: "The job tracker accepts this job.", checking: "Checking …", create: "Create job",
-    created: "Job {name} was created.", saved: "Job {name} was changed.", suspended: "Create suspended",
+    masked: "This job has values that are not shown (***). Write them again before you save.", title_new: "New job",
+    title_copy: "Copy of a job", title: "Edit {name}", sub: "Replaces the job. A running job ends as it started.", as: "Edit as",
+    form: "Form", json: "Spec", json_help: "The fields of jobclient submit --stdin.", not_json: "This is not JSON: {reason}",
+    valid: "The job tracker accepts this job.", checking: "Checking …", create: "Create job", created: "Job {name} was created.",
+    saved: "Job {name} was changed.", suspended: "Create suspended",
     changed_meanwhile: "Somebody changed this job meanwhile. Open it again, then make your change.", identity: "Job",
     schedule: "Schedule", run: "What runs", what: "Kind of run", execution: "Execution", after: "After the run",
     executors: "xxl-job executors",
@@ -373,7 +374,7 @@ export default flatten({
   clean: {
     title: "Delete history", title_job: "Delete history of {name}",
     text: "Deletes ended runs with their output. Jobs stay. This cannot be undone.", what: "Which runs", older_than: "Older than",
-    keep: "All but the newest", all: "All", age: "Age", age_help: "For example 90d or 12h.", number: "Number to keep",
+    all: "All", age: "Age", age_help: "For example 90d or 12h.", not_an_age: "“{age}” is no age: write 90d or 12h.",
     done: "The history is deleted.",
   },
   denied: {

@@ -132,8 +132,9 @@ export default flatten({
   },
   calendar: {
     sub: "未来 24 小时的触发，每格一分钟。", hour: "从 {at} 起：{n} 次触发，每分钟最多 {peak} 次。显示任务。", fires: "{n} 次触发", minute: "{at} 的任务",
-    no_jobs: "这一分钟没有任务触发。", peaks: "最繁忙的分钟", total: "24 小时触发次数", busiest: "最繁忙的一分钟", per_minute: "平均每分钟触发", dst: "时钟将切换。",
-    none: "未来 24 小时没有触发。给任务设置调度：", map: "每分钟触发", map_note: "本地时间；选择一格查看任务", few: "少", many: "每分钟 {n}",
+    no_jobs: "这一分钟没有任务触发。", peaks: "最繁忙的分钟", incomplete: "触发过多，无法全部显示；请选择一个节点组。", total: "24 小时触发次数", busiest: "最繁忙的一分钟",
+    per_minute: "平均每分钟触发", dst: "时钟将切换。", none: "未来 24 小时没有触发。给任务设置调度：", map: "每分钟触发", map_note: "本地时间；选择一格查看任务", few: "少",
+    many: "每分钟 {n}",
   },
   groups: {
     tab_groups: "节点组", tab_nodes: "工作节点", nodes: "工作节点", lateness: "延迟 p95", load: "忙碌线程", executors: "xxl-job 执行器",
@@ -154,13 +155,13 @@ export default flatten({
     escape_help: "按 Escape 后再按 Tab 离开编辑器。",
   },
   alarms: {
-    now: "当前", rules: "规则", history: "历史", none: "未设置告警规则。启动调度服务时指定接收人和规则：", all_ok: "没有正在触发的告警。", silence: "静默",
-    silence_text: "在到期之前不发送该节点组的消息，状况仍显示在此处。", how_long: "时长", span_1h: "1 小时", span_4h: "4 小时", span_1d: "1 天", span_7d: "7 天",
-    silenced: "已静默 {name} 的告警。", unsilence: "结束静默", unsilenced: "已恢复发送 {name} 的告警。", until: "直到", test: "发送测试",
-    test_sent: "测试消息正发往 {to}。", recipient: "接收人", recipient_help: "邮箱地址或 URL。", recipients: "接收人", default_recipients: "任务没有设置接收人时使用：",
-    every_group: "所有组", meaning: "触发条件", rules_text: "规则是调度服务的设置（--alarm-when、--alarm）。单个任务的失败发给任务的接收人。", no_rules: "未设置规则。请在调度服务中添加：",
-    no_history: "尚未发送告警。", rule_unserved: "有任务到期，且该组在此时长内没有工作节点", rule_late: "到期任务已等待此时长", rule_backlog: "到期任务达到此数量",
-    rule_failures: "最近五分钟的运行失败达到此比例", rule_overload: "工作节点因负载在此时长内未领取任务", rule_output: "运行输出了其中的文本", rule_silent: "有运行的执行器没有响应",
+    now: "当前", rules: "规则", history: "历史", all_ok: "没有正在触发的告警。", silence: "静默", silence_text: "在到期之前不发送该节点组的消息，状况仍显示在此处。",
+    how_long: "时长", span_1h: "1 小时", span_4h: "4 小时", span_1d: "1 天", span_7d: "7 天", silenced: "已静默 {name} 的告警。", unsilence: "结束静默",
+    unsilenced: "已恢复发送 {name} 的告警。", until: "直到", test: "发送测试", test_sent: "测试消息正发往 {to}。", recipient: "接收人",
+    recipient_help: "邮箱地址或 URL。", recipients: "接收人", default_recipients: "任务没有设置接收人时使用：", every_group: "所有组", meaning: "触发条件",
+    rules_text: "规则是调度服务的设置（--alarm-when、--alarm）。单个任务的失败发给任务的接收人。", no_rules: "未设置规则。请在调度服务中添加：", no_history: "尚未发送告警。",
+    rule_unserved: "有任务到期，且该组在此时长内没有工作节点", rule_late: "到期任务已等待此时长", rule_backlog: "到期任务达到此数量", rule_failures: "最近五分钟的运行失败达到此比例",
+    rule_overload: "工作节点因负载在此时长内未领取任务", rule_output: "运行输出了其中的文本", rule_silent: "有运行的执行器没有响应",
   },
   access: {
     users: "用户", tokens: "令牌", keys: "密钥", users_text: "登录控制台的人员。", tokens_text: "供调用 HTTP API 的程序使用。",
@@ -193,15 +194,16 @@ export default flatten({
   account: {
     you: "本人", look: "语言与外观", old_password: "当前密码", again: "再次输入新密码", change_password: "修改密码", not_same: "两次输入的新密码不一致。",
     password_changed: "密码已修改。", wrong_password: "当前密码错误。", sessions: "会话", sessions_text: "退出此浏览器，或退出所有浏览器和设备。", everywhere: "在所有设备退出",
-    everywhere_text: "结束您的所有会话，包括当前会话。令牌仍然有效。", tokens: "我的令牌",
+    everywhere_text: "结束您的所有会话，包括当前会话。令牌仍然有效。", tokens: "令牌",
   },
 
   // 任务表单：各部分、选项，以及每个字段的说明。
   edit: {
-    title_new: "新建任务", title_copy: "复制任务", title: "编辑 {name}", sub: "将替换该任务，正在运行的作业按原定义结束。", as: "编辑方式", form: "表单", json: "定义",
-    json_help: "字段与 jobclient submit --stdin 相同。", not_json: "不是有效的 JSON：{reason}", valid: "调度服务接受该任务。", checking: "检查中…",
-    create: "创建任务", created: "已创建任务 {name}。", saved: "已修改任务 {name}。", suspended: "创建后暂停", changed_meanwhile: "该任务已被他人修改。请重新打开后再修改。",
-    identity: "任务", schedule: "调度", run: "运行内容", what: "运行类型", execution: "执行", after: "运行之后", executors: "xxl-job 执行器",
+    masked: "该任务有不显示的值（***），保存前请重新填写。", title_new: "新建任务", title_copy: "复制任务", title: "编辑 {name}", sub: "将替换该任务，正在运行的作业按原定义结束。",
+    as: "编辑方式", form: "表单", json: "定义", json_help: "字段与 jobclient submit --stdin 相同。", not_json: "不是有效的 JSON：{reason}",
+    valid: "调度服务接受该任务。", checking: "检查中…", create: "创建任务", created: "已创建任务 {name}。", saved: "已修改任务 {name}。", suspended: "创建后暂停",
+    changed_meanwhile: "该任务已被他人修改。请重新打开后再修改。", identity: "任务", schedule: "调度", run: "运行内容", what: "运行类型", execution: "执行",
+    after: "运行之后", executors: "xxl-job 执行器",
   },
   overlap: {skip: "跳过本次", queue: "全部排队", queue_one: "只排最新一次", cancel_running: "停止上一次", parallel: "并行运行"},
   misfire: {fire_once: "补跑一次", skip: "不补跑", fire_all: "全部补跑"},
@@ -256,8 +258,8 @@ export default flatten({
     executors: "已设置 {name} 的执行器。", split: "{name} 现有 {n} 个分区。",
   },
   clean: {
-    title: "删除历史", title_job: "删除 {name} 的历史", text: "删除已结束的运行及其输出，任务保留。此操作无法撤销。", what: "哪些运行", older_than: "早于", keep: "只保留最新的",
-    all: "全部", age: "时长", age_help: "例如 90d 或 12h。", number: "保留数量", done: "历史已删除。",
+    title: "删除历史", title_job: "删除 {name} 的历史", text: "删除已结束的运行及其输出，任务保留。此操作无法撤销。", what: "哪些运行", older_than: "早于", all: "全部", age: "时长",
+    age_help: "例如 90d 或 12h。", not_an_age: "“{age}”不是时长：请写 90d 或 12h。", done: "历史已删除。",
   },
   denied: {
     signed_out: "您已退出登录。", read_only: "该调度服务为只读。", role: "需要{needed}角色，您是{role}。请联系管理员。", group: "您没有节点组 {group} 的权限。请联系管理员。",

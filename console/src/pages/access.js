@@ -15,8 +15,7 @@ const kKinds = ["users", "tokens", "keys"];
 function Items({kind, query}) {
   const list = useList("/" + kind, {page: query.page, page_size: 100});
   const [changed, setChanged] = useState(undefined);
-  // One's own tokens need no role.
-  const need = kind === "tokens" ? "viewer" : "admin";
+  const need = "admin";
   const forget = async (item) => {
     if (
       !(await confirm({
@@ -76,7 +75,7 @@ function Items({kind, query}) {
 
 export default function Access({route}) {
   const kind = kKinds.includes(route.query.tab) ? route.query.tab : "users";
-  const why = kind === "tokens" ? "" : refusal("admin");
+  const why = refusal("admin");
   return html`<${Page} title=${t("nav.access")}>
     <${Tabs} label=${t("nav.access")} current=${kind} items=${kKinds.map((name) => [name, t("access." + name), to(["access"], name === "users" ? {} : {tab: name})])} />
     ${why ? html`<${Empty} text=${why} />` : html`<${Items} kind=${kind} query=${route.query} key=${kind} />`}</${Page}>`;

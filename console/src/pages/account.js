@@ -3,7 +3,7 @@ import {html, useState} from "../lib/html.js";
 import {put} from "../lib/api.js";
 import {languages, language, setLanguage, t} from "../lib/i18n.js";
 import {to} from "../lib/router.js";
-import {signOut, useSession} from "../lib/session.js";
+import {refusal, signOut, useSession} from "../lib/session.js";
 import {useStore} from "../lib/store.js";
 import {setTheme, theme} from "../lib/theme.js";
 import {Act, Facts, Page, Panel, problemText} from "../ui/basics.js";
@@ -63,5 +63,5 @@ export default function Account() {
     <div>${methods.password !== false && html`<${Panel} title=${t("account.change_password")}><${Password} /></${Panel}>`}
       <${Panel} title=${t("account.sessions")}><p>${t("account.sessions_text")}</p><div class="actions"><${Act} need="viewer" label=${t("session.sign_out")} onClick=${() => signOut()} />
         <${Act} need="viewer" kind="danger" label=${t("account.everywhere")} onClick=${everywhere} />
-        <a class="button" href=${to(["access"], {tab: "tokens"})}>${t("account.tokens")}</a></div></${Panel}></div></div></${Page}>`;
+        ${!refusal("admin") && html`<a class="button" href=${to(["access"], {tab: "tokens"})}>${t("account.tokens")}</a>`}</div></${Panel}></div></div></${Page}>`;
 }

@@ -4,7 +4,7 @@ import {useFetch} from "../lib/fetching.js";
 import {localTime, numberText, utcTime} from "../lib/format.js";
 import {t} from "../lib/i18n.js";
 import {jobAddress, setQuery, to} from "../lib/router.js";
-import {Button, Empty, Fetched, Figure, Page, Panel} from "../ui/basics.js";
+import {Button, Empty, Fetched, Figure, Page, Panel, Time} from "../ui/basics.js";
 import {Filters, GroupFilter} from "../ui/filters.js";
 import {Table} from "../ui/table.js";
 
@@ -58,28 +58,36 @@ function Hour({hour, most, chosen, change}) {
     <span class="hour-total number faint">${numberText(hour.total)}</span></div>`;
 }
 
+/// One row for each job, with how often it fires.
+function byJob(fires) {
+  const jobs = new Map();
+  for (const one of fires) {
+    const key = `${one.group}/${one.task_id}`;
+    const known = jobs.get(key);
+    if (known) known.fires += one.fires ?? 1;
+    else jobs.set(key, {...one, fires: one.fires ?? 1});
+  }
+  return [...jobs.values()];
+}
+
 function JobsOfMinute({at, group}) {
   const found = useFetch("/calendar", {minute: new Date(at).toISOString(), group});
   return html`<${Panel} kind="flush" title=${t("calendar.minute", {at: localTime(new Date(at).toISOString())})} note=${utcTime(new Date(at).toISOString())}
     actions=${html`<${Button} kind="quiet small" icon="cross" hideLabel label=${t("act.close")} onClick=${() => setQuery({minute: ""})} />`}>
-    <${Fetched} from=${found}>${(
-      data,
-    ) => html`<${Table} label=${t("nav.jobs")} rows=${data.jobs ?? data.items ?? []} keyOf=${(job) => `${job.group}/${job.task_id}`}
-      open=${(job) => jobAddress(job.group, job.task_id)} empty=${html`<${Empty} text=${t("calendar.no_jobs")} />`} columns=${[
-        {
-          name: "task",
-          label: t("field.task_id"),
-          kind: "name",
-          cell: (job) =>
-            html`<a href=${jobAddress(job.group, job.task_id)}>${job.task_id}</a><span class="sub">${job.group}</span>`,
-        },
-        {
-          name: "schedule",
-          label: t("field.schedule"),
-          cell: (job) => html`<span class="mono">${job.schedule}</span><span class="sub">${job.tz}</span>`,
-        },
-        {name: "fires", label: t("field.fires"), kind: "number", cell: (job) => numberText(job.fires ?? 1)},
-      ]} />`}</${Fetched}></${Panel}>`;
+    <${Fetched} from=${found}>${(data) => html`
+      ${data.is_complete === false && html`<p class="notice warn">${t("calendar.incomplete")}</p>`}
+      <${Table} label=${t("nav.jobs")} rows=${byJob(data.jobs ?? data.items ?? [])} keyOf=${(job) => `${job.group}/${job.task_id}`}
+        open=${(job) => jobAddress(job.group, job.task_id)} empty=${html`<${Empty} text=${t("calendar.no_jobs")} />`} columns=${[
+          {
+            name: "task",
+            label: t("field.task_id"),
+            kind: "name",
+            cell: (job) =>
+              html`<a href=${jobAddress(job.group, job.task_id)}>${job.task_id}</a><span class="sub">${job.group}</span>`,
+          },
+          {name: "first", label: t("field.time"), cell: (job) => job.at && html`<${Time} at=${job.at} />`},
+          {name: "fires", label: t("field.fires"), kind: "number", cell: (job) => numberText(job.fires)},
+        ]} />`}</${Fetched}></${Panel}>`;
 }
 
 /// The busiest minutes, for those who cannot see or point at the map.
@@ -128,6 +136,7 @@ export default function Calendar({route}) {
   return html`<${Page} title=${t("nav.calendar")} sub=${t("calendar.sub")}>
     <${Filters} names=${["group"]}><${GroupFilter} /></${Filters}>
     <${Fetched} from=${found}>${(data) => html`
+      ${data.is_complete === false && html`<p class="notice warn">${t("calendar.incomplete")}</p>`}
       ${(data.dst ?? []).map(
         (
           change,

@@ -4,7 +4,7 @@ import {useFetch} from "../lib/fetching.js";
 import {durationText, numberText} from "../lib/format.js";
 import {t} from "../lib/i18n.js";
 import {to} from "../lib/router.js";
-import {useSession} from "../lib/session.js";
+import {refusal, useSession} from "../lib/session.js";
 import {Empty, Fetched, Facts, Page, Panel, Tabs, Time} from "../ui/basics.js";
 import {TextField} from "../ui/form.js";
 import {Table} from "../ui/table.js";
@@ -54,7 +54,7 @@ function Trackers() {
 
 function Store({stats}) {
   const {server} = useSession();
-  const config = useFetch("/config");
+  const config = useFetch(refusal("admin") ? null : "/config");
   const setting = (name) => (config.data?.items ?? []).find((one) => one.name === name)?.value;
   const time =
     stats.data &&
@@ -108,13 +108,15 @@ function NamedValues({label, rows, hasSource}) {
 export default function Cluster({route}) {
   const tab = ["counters", "config"].includes(route.query.tab) ? route.query.tab : "trackers";
   const stats = useFetch("/stats", {}, {on: tab === "counters" ? ["counters"] : []});
-  const config = useFetch(tab === "config" ? "/config" : null);
+  const why = refusal("admin");
+  const config = useFetch(tab === "config" && !why ? "/config" : null);
   return html`<${Page} title=${t("nav.cluster")}>
     <${Tabs} label=${t("nav.cluster")} current=${tab} items=${["trackers", "counters", "config"].map((name) => [name, t("cluster." + name), to(["cluster"], name === "trackers" ? {} : {tab: name})])} />
     ${tab === "trackers" && html`<${Trackers} /><div class="spaced"><${Store} stats=${stats} /></div>`}
     ${tab === "counters" && html`<${Fetched} from=${stats}>${(data) => html`<${NamedValues} label=${t("cluster.counters")} rows=${flat(data).filter((row) => row.name !== "etag")} />`}</${Fetched}>`}
-    ${
+    ${tab === "config" && why && html`<${Empty} text=${why} />`}${
       tab === "config" &&
+      !why &&
       html`<p class="lead">${t("cluster.config_text")}</p><${Fetched} from=${config}>${(data) => html`
       <${NamedValues} label=${t("cluster.config")} rows=${data.items ?? []} hasSource />`}</${Fetched}>`
     }</${Page}>`;

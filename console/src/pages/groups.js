@@ -137,7 +137,7 @@ function Nodes({query}) {
 function Executors({group, onChange}) {
   const found = useFetch("/executors", {group}, {on: kEvents});
   const [isEditing, setEditing] = useState(false);
-  return html`<${Panel} title=${t("groups.executors")} kind="flush" actions=${html`<${Act} need="editor" group=${group} kind="small" icon="edit"
+  return html`<${Panel} title=${t("groups.executors")} kind="flush" actions=${html`<${Act} need="admin" group=${group} kind="small" icon="edit"
       label=${t("groups.edit_executors")} disabled=${!found.data} onClick=${() => setEditing(true)} />`}>
     <${Fetched} from=${found}>${(
       data,
@@ -168,11 +168,11 @@ function Executors({group, onChange}) {
 }
 
 function GroupPage({name}) {
-  const groups = useFetch("/groups", {group: name, page_size: 1000}, {on: kEvents});
+  const groups = useFetch("/groups", {text: name, page_size: 1000}, {on: kEvents});
   const nodes = useList("/nodes", {group: name, page_size: 200}, {on: kEvents});
   const [isSplitting, setSplitting] = useState(false);
   const group = (groups.data?.items ?? []).find((one) => one.group === name);
-  const isExecutors = group && group.kind !== "tasktracker";
+  const isExecutors = ["push", "executor"].includes(group?.kind);
   const forget = async () => {
     if (
       !(await confirm({
@@ -189,7 +189,7 @@ function GroupPage({name}) {
   return html`<${Page} title=${name} crumbs=${[[t("nav.groups"), to(["groups"])]]} sub=${group && word("group_kind.", group.kind)}
       actions=${html`<a class="button" href=${to(["jobs"], {group: name})}>${t("nav.jobs")}</a><a class="button" href=${to(["history"], {group: name})}>${t("nav.history")}</a>
         <${Act} need="admin" group=${name} label=${t("act.split")} onClick=${() => setSplitting(true)} />
-        ${isExecutors && html`<${Act} need="editor" group=${name} kind="danger" label=${t("act.remove")} onClick=${forget} />`}`}>
+        ${isExecutors && html`<${Act} need="admin" group=${name} kind="danger" label=${t("act.remove")} onClick=${forget} />`}`}>
     <${Fetched} from=${groups}>${() =>
       group
         ? html`<div class="figures">
@@ -224,7 +224,7 @@ export default function GroupsPage({route}) {
   const [isAdding, setAdding] = useState(false);
   if (route.parts[1]) return html`<${GroupPage} name=${route.parts[1]} />`;
   const tab = route.query.tab === "nodes" ? "nodes" : "groups";
-  return html`<${Page} title=${t("nav.groups")} actions=${html`<${Act} need="editor" icon="plus" label=${t("groups.add")} onClick=${() => setAdding(true)} />`}>
+  return html`<${Page} title=${t("nav.groups")} actions=${html`<${Act} need="admin" icon="plus" label=${t("groups.add")} onClick=${() => setAdding(true)} />`}>
     <${Tabs} label=${t("nav.groups")} current=${tab} items=${[
       ["groups", t("groups.tab_groups"), to(["groups"])],
       ["nodes", t("groups.tab_nodes"), to(["groups"], {tab: "nodes"})],

@@ -88,7 +88,7 @@ export default function History({route}) {
   const states = kStates.map((name) => [name, t("state." + name)]);
   const known = [kFailed, kNotRun];
   const view = query.state === kFailed ? "failed" : query.state === kNotRun ? "not_run" : "all";
-  return html`<${Page} title=${t("nav.history")} actions=${html`<${Act} need="editor" kind="danger quiet" label=${t("act.clean")} onClick=${() => setCleaning(true)} />`}>
+  return html`<${Page} title=${t("nav.history")} actions=${html`<${Act} need="admin" kind="danger quiet" label=${t("act.clean")} onClick=${() => setCleaning(true)} />`}>
     <${Tabs} label=${t("history.views")} current=${view} items=${[
       ["all", t("history.all"), to(["history"], {...filter, state: ""})],
       ["failed", t("history.failed"), to(["history"], {...filter, state: kFailed})],

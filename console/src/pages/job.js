@@ -23,7 +23,10 @@ const kTabs = ["summary", "runs", "spec", "scripts", "children", "alarms", "audi
 
 function Schedule({job}) {
   const preview = usePreview(job.spec ?? {});
-  const fires = job.state === "suspended" || job.state === "quarantined" ? [] : (preview.fires ?? job.next_fires);
+  const fires =
+    job.state === "suspended" || job.state === "quarantined"
+      ? []
+      : ((job.kind === "cron" ? preview.fires : null) ?? job.next_fires);
   return html`<${Panel} title=${t("job.schedule")}>
     <p class="lead">${preview.words ?? (kindOf(job.spec ?? {}) === job.kind ? t("help.kind_" + job.kind) : "")}</p>
     <p class="faint">${job.schedule && html`<span class="mono">${job.schedule}</span> · `}${[
@@ -117,7 +120,7 @@ function Runs({job, query}) {
       <${HistoryTable} list=${{items: executing.data.items.map((run) => ({...run, state: "executing"})), isLoading: false, reload: executing.reload}} hideTask /></${Panel}>`
   }
     <div class="toolbar"><a class="button" href=${to(["history"], {group: job.group, task_id: job.task_id})}>${t("job.filter_runs")}</a>
-      <${Act} need="editor" group=${job.group} kind="danger quiet" label=${t("act.clean")} onClick=${() => setCleaning(true)} /></div>
+      <${Act} need="admin" group=${job.group} kind="danger quiet" label=${t("act.clean")} onClick=${() => setCleaning(true)} /></div>
     <${HistoryTable} list=${list} hideTask />
     ${isCleaning && html`<${CleanDialog} group=${job.group} taskId=${job.task_id} onClose=${() => setCleaning(false)} onDone=${list.reload} />`}`;
 }
@@ -148,7 +151,7 @@ function Alarms({job}) {
     <${Fetched} from=${found}>${(
       data,
     ) => html`<${Table} label=${t("nav.alarms")} rows=${items(data)} keyOf=${(one) => one.id}
-      empty=${html`<${Empty} text=${t("alarms.none")} />`} columns=${[
+      empty=${html`<${Empty} text=${t("alarms.all_ok")} />`} columns=${[
         {name: "state", label: t("field.state"), cell: (one) => html`<${Status} state=${one.state} />`},
         {name: "rule", label: t("field.rule"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
         {name: "message", label: t("field.message"), kind: "grow", cell: (one) => one.message},
@@ -176,7 +179,7 @@ function Actions({job, reload, onTrigger}) {
     ${job.running > 0 && html`<${Act} group=${group} kind="danger" icon="stop" label=${t("act.kill")} onClick=${act("kill")} />`}
     <${Act} need="editor" group=${group} icon="edit" label=${t("act.edit")} onClick=${() => go(to(["jobs", group, job.task_id, "edit"]))} />
     <${Act} need="editor" icon="copy" label=${t("act.copy")} onClick=${() => go(to(["jobs", "new"], {copy: `${group}/${job.task_id}`}))} />
-    <${Act} group=${group} kind="danger" label=${t("act.cancel")} disabled=${job.state === "ended"} onClick=${act("cancel")} />`;
+    <${Act} need="editor" group=${group} kind="danger" label=${t("act.cancel")} disabled=${job.state === "ended"} onClick=${act("cancel")} />`;
 }
 
 export default function JobPage({route}) {

@@ -132,10 +132,12 @@ function Editor({job, isCopy, isNew}) {
     setJson(null);
   };
 
+  const hasMask = JSON.stringify(first.current).includes("***");
   return html`<form onSubmit=${(event) => {
     event.preventDefault();
     store(false);
   }} noValidate>
+    ${!isNew && hasMask && html`<div class="notice warn"><div>${t("edit.masked")}</div></div>`}
     <div class="choice-row" role="group" aria-label=${t("edit.as")}>
       <button type="button" class=${"button" + (json === null ? " primary" : "")} aria-pressed=${json === null ? "true" : "false"}
         disabled=${Boolean(jsonError)} onClick=${toForm}>${t("edit.form")}</button>

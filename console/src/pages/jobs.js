@@ -163,7 +163,7 @@ function Bulk({chosen, setChosen, list, filter}) {
     ${["suspend", "resume", "trigger"].map((action) => html`<${Act} label=${t("act." + action)} onClick=${() => run(action)} />`)}
     <${Act} need="editor" label=${t("act.tag")} onClick=${() => setTagging("tag")} />
     <${Act} need="editor" label=${t("act.untag")} onClick=${() => setTagging("untag")} />
-    <${Act} kind="danger" label=${t("act.cancel")} onClick=${() => run("cancel")} />
+    <${Act} need="editor" kind="danger" label=${t("act.cancel")} onClick=${() => run("cancel")} />
     <${Button} kind="quiet" icon="cross" label=${t("table.choose_none")} onClick=${() => setChosen(new Set())} />
     ${
       tagging &&

@@ -5,7 +5,7 @@ import {useList} from "../lib/fetching.js";
 import {durationText, nodeText, spanMs} from "../lib/format.js";
 import {t, word} from "../lib/i18n.js";
 import {jobAddress, runAddress} from "../lib/router.js";
-import {hasFeature} from "../lib/session.js";
+import {useOperations} from "../lib/operations.js";
 import {actOnMany, actOnRun} from "../actions.js";
 import {Act, Button, Empty, Page, Relative, Time, useNow} from "../ui/basics.js";
 import {Dialog, toast} from "../ui/dialog.js";
@@ -37,7 +37,7 @@ function Age({from}) {
   return ms === null ? "–" : html`<span class="nowrap">${durationText(Math.max(0, ms), {isShort: ms > 10000})}</span>`;
 }
 
-const waitingColumns = (act, setMoving) => [
+const waitingColumns = (act, setMoving, canMove) => [
   task,
   {name: "state", label: t("field.state"), cell: (run) => html`<${Status} state=${run.state} />`},
   id,
@@ -54,9 +54,9 @@ const waitingColumns = (act, setMoving) => [
     label: "",
     kind: "tight",
     cell: (run) => html`<div class="actions">
-    ${hasFeature("run_priority") && html`<${Act} group=${run.group} kind="small" label=${t("act.priority")} onClick=${() => setMoving(run)} />`}
+    ${canMove && html`<${Act} group=${run.group} kind="small" label=${t("act.priority")} onClick=${() => setMoving(run)} />`}
     <${Act} group=${run.group} kind="small" label=${t("act.run_now")} onClick=${() => act(run, "trigger")} />
-    <${Act} group=${run.group} kind="small danger" label=${t("act.cancel")} onClick=${() => act(run, "cancel")} /></div>`,
+    <${Act} group=${run.group} need="editor" kind="small danger" label=${t("act.cancel")} onClick=${() => act(run, "cancel")} /></div>`,
   },
 ];
 
@@ -122,7 +122,7 @@ function Chosen({chosen, setChosen, list, action, filter, name}) {
   return html`<div class="bulk" role="region" aria-label=${t("table.chosen", {n: chosen.size})}>
     <strong>${isAll ? t("queues.all_chosen") : t("table.chosen", {n: chosen.size})}</strong>
     ${list.next && chosen.size >= list.items.length && !isAll && html`<${Button} kind="quiet small" label=${t("queues.choose_matching")} onClick=${() => setAll(true)} />`}
-    <${Act} kind="danger" label=${t("act." + action)} onClick=${run} />
+    <${Act} need=${action === "cancel" ? "editor" : "operator"} kind="danger" label=${t("act." + action)} onClick=${run} />
     <${Button} kind="quiet" icon="cross" label=${t("table.choose_none")} onClick=${() => setChosen(new Set())} /></div>`;
 }
 
@@ -138,6 +138,7 @@ export default function Queue({route}) {
     {on: chosen.size ? [] : ["run_started", "run_ended", "counters"]},
   );
   const [moving, setMoving] = useState(null);
+  const canMove = useOperations()("POST /runs/{job_id}:priority");
   useEffect(() => setChosen(new Set()), [JSON.stringify(route.query)]);
   const act = async (run, action) => {
     if (await actOnRun(run, action)) list.reload();
@@ -146,7 +147,7 @@ export default function Queue({route}) {
     <${Filters} names=${["group", "task_id"]}><${GroupFilter} /><${TextFilter} name="task_id" label=${t("field.task_id")} isMain /></${Filters}>
     <${Chosen} chosen=${chosen} setChosen=${setChosen} list=${list} action=${isWaiting ? "cancel" : "kill"} filter=${{group, task_id: taskId}} name=${name} />
     <${ListTable} label=${t("nav." + name)} list=${list} keyOf=${(run) => run.job_id} open=${(run) => runAddress(run.job_id)}
-      columns=${isWaiting ? waitingColumns(act, setMoving) : executingColumns(act)} choice=${{keys: chosen, onChange: setChosen}}
+      columns=${isWaiting ? waitingColumns(act, setMoving, canMove) : executingColumns(act)} choice=${{keys: chosen, onChange: setChosen}}
       empty=${html`<${Empty} text=${t(name + ".none")}><pre>jobclient submit --shell 'sleep 30; echo done'</pre></${Empty}>`} />
     ${moving && html`<${PriorityDialog} run=${moving} onClose=${() => setMoving(null)} onDone=${list.reload} />`}</${Page}>`;
 }

@@ -54,9 +54,21 @@ function Actions({run, isLive, onRerun, reload}) {
           ? html`<${Act} group=${run.group} label=${t("act.resume")} onClick=${act("resume")} />`
           : html`<${Act} group=${run.group} icon="pause" label=${t("act.suspend")} onClick=${act("suspend")} />`
       }
-      <${Act} group=${run.group} kind="danger" label=${t("act.cancel")} onClick=${act("cancel")} />`
+      <${Act} need="editor" group=${run.group} kind="danger" label=${t("act.cancel")} onClick=${act("cancel")} />`
     }
     ${!isLive && !isWaiting && html`<${Act} group=${run.group} kind="primary" icon="refresh" label=${t("act.rerun")} onClick=${onRerun} />`}`;
+}
+
+/// The attempt that waits or runs: it is in a queue, not in the history yet.
+function useCurrent(run, isLive) {
+  const path = !run || run.done ? null : isLive ? "/runs/executing" : "/runs/waiting";
+  const found = useFetch(path, run ? {group: run.group, job_id: run.job_id} : {}, {on: ["run_started", "run_ended"]});
+  return (found.data?.items ?? []).find((one) => one.job_id === run?.job_id) ?? null;
+}
+
+function withCurrent(attempts, current) {
+  if (!current || attempts.some((one) => one.attempt === current.attempt)) return attempts;
+  return [...attempts, {...current, state: "executing", lateness_ms: spanMs(current.trigger_time, current.started_at)}];
 }
 
 export default function RunPage({route}) {
@@ -65,6 +77,7 @@ export default function RunPage({route}) {
   const [isAgain, setAgain] = useState(false);
   const run = found.data && {...found.data, job_id: found.data.job_id ?? jobId};
   const isLive = run ? run.state === "executing" || run.state === "running" : false;
+  const current = useCurrent(run, isLive);
   const title = t("run.title", {id: jobId});
   return html`<${Page} title=${title} crumbs=${[
     [t("nav.history"), to(["history"])],
@@ -73,7 +86,7 @@ export default function RunPage({route}) {
       sub=${run && html`<${Status} state=${run.state} /><a href=${jobAddress(run.group, run.task_id)}>${run.task_id}</a><span>${run.group}</span>`}
       actions=${run && html`<${Actions} run=${run} isLive=${isLive} onRerun=${() => setAgain(true)} reload=${found.reload} />`}>
     <${Fetched} from=${{...found, data: run}}>${() => {
-      const all = run.attempts ?? [];
+      const all = withCurrent(run.attempts ?? [], isLive && current);
       const shards = all.filter((one) => one.shard !== undefined && one.shard !== null);
       const attempts = shards.length ? all.filter((one) => !shards.includes(one)) : all;
       const chosen = attempts.find((one) => String(one.attempt) === route.query.attempt) ?? attempts.at(-1);
@@ -81,7 +94,7 @@ export default function RunPage({route}) {
         <div>${
           attempts.length === 0
             ? html`<${Panel} title=${t("run.attempts")}><${Empty} text=${t("run.no_attempts")} />
-            ${run.due_time && html`<p class="faint">${t("run.due")} <${Time} at=${run.due_time} relative /></p>`}</${Panel}>`
+            ${current?.due_time && html`<p class="faint">${t("run.due")} <${Time} at=${current.due_time} relative /></p>`}</${Panel}>`
             : html`<${Panel} title=${t("run.attempts")}><${Timeline} attempts=${attempts} /><ol class="attempts">${[
                 ...attempts,
               ]

@@ -11,7 +11,7 @@ const kRoles = {
   tokens: ["viewer", "operator", "editor", "admin"],
   keys: ["viewer", "operator", "editor", "admin", "worker"],
 };
-const kLeastPassword = 12;
+const kLeastPassword = 8;
 
 function Fields({kind, values, change, isNew}) {
   const bind = (name) => ({value: values[name], onInput: (value) => change({[name]: value})});
@@ -50,7 +50,7 @@ export function AccessDialog({kind, item, onClose, onDone}) {
       if (isNew) body.name = values.name.trim();
       if (kind === "users") {
         if (values.password) body.password = values.password;
-        body.language = values.language;
+        if (values.language) body.language = values.language;
       }
       if (kind === "tokens") body.expires = values.expires;
       if (kind === "keys" && values.public_key.trim()) body.public_key = values.public_key.trim();
