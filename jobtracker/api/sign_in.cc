@@ -318,6 +318,16 @@ net::HttpResponse SignIn::current_state(const net::HttpCall& call) {
   return state_of(std::nullopt, "", "");
 }
 
+// The first state that a proxy's user sees needs the key, because it has a token for changes.
+void SignIn::answer_current_state(const net::HttpCall& call, const Answer& answer) {
+  if (key_.known() || !proxied(call)) return answer(current_state(call));
+  const bool is_taken = workers_.passwords([this, call, answer] {
+    const auto key = key_.wait();
+    answer(key.ok() ? current_state(call) : web::problem_of(key.error()));
+  });
+  if (!is_taken) answer(web::problem(503, "unavailable", "too many requests, try again"));
+}
+
 net::HttpResponse SignIn::signed_out(const net::HttpCall& call) const {
   net::HttpResponse response = state_of(std::nullopt, "", "");
   web::set_session_cookie(response, "", is_secure(call));
@@ -351,7 +361,7 @@ bool SignIn::take(const net::HttpCall& call, Answer answer) {
   const std::string_view path = web::target_path(call.target);
   const std::string& method = call.method;
   if (path == kSessionPath && method == "GET") {
-    answer(current_state(call));
+    answer_current_state(call, answer);
   } else if (path == kSessionPath && method == "POST") {
     sign_in(call, answer);
   } else if (path == kSessionPath && method == "DELETE") {

@@ -114,6 +114,7 @@ class SignIn {
   net::HttpResponse state_of(const std::optional<Principal>& principal, const std::string& language,
                              const std::string& csrf_token) const;
   net::HttpResponse current_state(const net::HttpCall& call);
+  void answer_current_state(const net::HttpCall& call, const Answer& answer);
   net::HttpResponse signed_out(const net::HttpCall& call) const;
   Result<net::HttpResponse> signed_in(const ConsoleSession& session, const Principal& principal,
                                       const std::string& language, const std::string& key,
