@@ -24,7 +24,7 @@ namespace carillon::net {
 // functions of Beast in place of its tcp_stream, and works like it: one read and one write at a
 // time, whose handlers must keep it alive.
 //
-// A TLS connection that waits for a request costs about 15 KiB: OpenSSL works on the socket itself
+// A TLS connection that waits for a request costs about 20 KiB: OpenSSL works on the socket itself
 // and frees its buffers. Boost's own TLS stream would need 70 KiB more for each.
 //
 // Thread: the server's.
