@@ -57,6 +57,7 @@ struct Says {
   bool operator()(const FiguresAnswer& one) const { return !one.rows.empty(); }
   bool operator()(const FeedbackCounts& one) const { return !one.rows.empty(); }
   bool operator()(const NodesAnswer& one) const { return !one.nodes.empty(); }
+  bool operator()(const PrincipalsAnswer& one) const { return !one.rows.empty(); }
 };
 
 std::string cut_bytes(int number) { return "cut off here " + std::to_string(number); }
