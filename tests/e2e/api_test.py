@@ -224,7 +224,7 @@ class Repeated(ApiTest):
         self.assertEqual(other.status, 422)
 
     def test_keys_of_two_principals_are_not_the_same(self):
-        other = self.known(token_of(self.one, "other", "--role", "editor"))
+        other = self.known(token_of(self.one, "other", "--role", "editor", "--group", "*"))
         first = self.api.post("/jobs", {"shell": "true"}, Idempotency_Key="same")
         second = other.post("/jobs", {"shell": "true"}, Idempotency_Key="same")
         self.assertNotEqual(first.json, second.json)
