@@ -300,8 +300,8 @@ Result<ActAnswer> JobClient::put_principal(const PrincipalChange& change) {
 }
 
 Result<ActAnswer> JobClient::remove_principal(const std::string& kind, const std::string& name) {
-  wire::Acted acted = CARILLON_TRY(as<wire::Acted>(
-      thread_->ask_and_wait(wire::RemovePrincipal{.kind = kind, .name = name})));
+  wire::Acted acted = CARILLON_TRY(
+      as<wire::Acted>(thread_->ask_and_wait(wire::RemovePrincipal{.kind = kind, .name = name})));
   return ActAnswer{acted.job_id, std::move(acted.message)};
 }
 

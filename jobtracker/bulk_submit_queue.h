@@ -37,8 +37,7 @@ class BulkSubmitQueue {
              is_internal == other.is_internal;
     }
     net::Sender connection() const {
-      return {.peer = peer, .principal = principal, .address = address,
-              .is_internal = is_internal};
+      return {.peer = peer, .principal = principal, .address = address, .is_internal = is_internal};
     }
   };
   struct Frame {

@@ -67,17 +67,17 @@ Result<std::unique_ptr<Chore>> start_checkpoints(const std::string& path) {
                       });
 }
 
+}  // namespace
+
 // Address for clients and task trackers of other machines.
-std::string address_of(const Settings& settings, const net::ServerTransport& transport) {
-  if (!settings.advertise.empty()) return settings.advertise;
-  auto endpoint = net::parse_endpoint(transport.endpoint());
-  if (!endpoint.ok()) return transport.endpoint();
+std::string Host::own_address() const {
+  if (!settings_.advertise.empty()) return settings_.advertise;
+  auto endpoint = net::parse_endpoint(transport_->endpoint());
+  if (!endpoint.ok()) return transport_->endpoint();
   const std::string& host = endpoint.value().host;
   if (host == "*" || host == "0.0.0.0" || host == "::") endpoint.value().host = host_name();
   return endpoint.value().text();
 }
-
-}  // namespace
 
 // ---- the doors ----
 
@@ -93,10 +93,10 @@ int Host::open_doors() {
 }
 
 Status Host::listen() {
-  auto outside =
+  transport_ =
       CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access,
                                    [this](const std::string& key) { return stored_key(key); }));
-  transport_ = std::make_unique<net::ServerWithChannel>(loop_, std::move(outside));
+  internal_ = std::make_unique<net::InternalServer>(loop_);
   auto courier =
       net::CurlCourier::start({.smtp = settings_.smtp, .from = settings_.smtp_from}, loop_, clock_);
   if (!courier.ok()) return courier.error().with_context("--smtp");
@@ -118,148 +118,6 @@ Status Host::listen() {
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
   return {};
-}
-
-// The API asks this job tracker within the process, and others with this one's own credentials.
-Status Host::start_api() {
-  const std::string own = address_of(settings_, *transport_);
-  net::Access access = settings_.access;
-  access.as_server = !access.keys.empty();
-  api::ApiServer::Config config{
-      .facts = {.name = settings_.name,
-                .version = CARILLON_VERSION,
-                .address = own,
-                .zone = settings_.tracker.submit.zone,
-                .make_key_pair = []() -> Result<api::ApiFacts::KeyPair> {
-                  net::KeyPair pair = CARILLON_TRY(net::make_key_pair());
-                  return api::ApiFacts::KeyPair{.public_key = std::move(pair.own),
-                                                .secret_key = std::move(pair.secret)};
-                }},
-      .own_address = own,
-      .make_transport = [this, own, access, channel = transport_->channel()](
-                            EventLoop& loop, const std::string& address)
-          -> Result<std::unique_ptr<net::ClientTransport>> {
-        if (address == own) return net::connect_internal(loop, channel);
-        return net::connect_zmq(loop, clock_, environment_, address, access);
-      }};
-  for (const EffectiveOption& option : settings_.options)
-    config.facts.settings.push_back({option.name, option.value, option.source});
-  api_ = CARILLON_TRY(api::ApiServer::start(std::move(config), access_));
-  return {};
-}
-
-FurtherPages Host::api_pages() {
-  return {.is_target = api::is_api_target,
-          .check_head = [this](const net::HttpCall& head) { return api_->check_head(head); },
-          .call = [this](net::HttpCall call, const net::HttpResponder& responder) {
-            api_->call(std::move(call), responder);
-          }};
-}
-
-// The keys of the store are known once a session has read it.
-Result<std::optional<std::string>> Host::stored_key(const std::string& public_key) const {
-  if (!access_.is_known())
-    return Error{ErrorCode::kUnavailable, "the job tracker has not read its store yet"};
-  const auto principal = access_.with_key(public_key);
-  return principal ? std::optional{principal->name} : std::nullopt;
-}
-
-// Copies the numbers of the loop; the metrics are made of them on the thread of the HTTP server.
-std::function<std::vector<Metric>()> Host::metrics() {
-  TrackerMetrics numbers = tracker() == nullptr ? TrackerMetrics{} : tracker()->metrics();
-  numbers.stats.emplace_back("standing_by", stands_by_ ? 1 : 0);
-  return [this, numbers = std::move(numbers)] {
-    std::vector<Metric> all = metrics_of(numbers);
-    all.push_back({.name = "carillon_http_request_seconds",
-                   .help = "Time from a request over HTTP to its answer",
-                   .type = MetricType::kHistogram,
-                   .samples = {Sample{.histogram = http_times_.values(kMicroseconds)}}});
-    all.push_back(build_info());
-    return all;
-  };
-}
-
-Status Host::listen_to_executors() {
-  poster_ = CARILLON_TRY(net::HttpPoster::start(
-      {.ca_file = settings_.xxl_ca, .guard = settings_.tracker.executor_guard}, loop_, clock_));
-  xxl_ = std::make_unique<XxlAdmin>(
-      XxlAdminConfig{.tokens = settings_.xxl_tokens,
-                     .guard = settings_.tracker.executor_guard,
-                     .closed = settings_.xxl_closed},
-      loop_, clock_,
-      XxlAdmin::Desk{
-          .take =
-              [this](ExecutorRequest request, OnStored done) {
-                const auto* registration = std::get_if<ExecutorRegistration>(&request);
-                if (registration != nullptr && !registration->removes &&
-                    is_own_port(registration->address)) {
-                  return done(
-                      Error{ErrorCode::kInvalidArgument, "registryValue '" + registration->address +
-                                                             "' is a port of this job tracker"});
-                }
-                tracker()->on_executor(std::move(request), std::move(done));
-              },
-          .manage = [this](const ManageJob& call,
-                           OnManaged done) { tracker()->manage(call, std::move(done)); },
-          .token_of =
-              [this](const std::string& app_name) { return tracker()->executor_token(app_name); },
-          .apps_of_run = [this](std::int64_t log_id) { return tracker()->apps_of_run(log_id); }});
-  if (settings_.xxl_listen.empty() || settings_.xxl_listen == "off") return {};
-  auto server = net::HttpServer::open(
-      settings_.xxl_listen,
-      {.names = {host_name()},
-       .any_name = xxl_->asks_for_token(),
-       .body_max = XxlAdmin::kBodyMax,
-       .option = "--xxl-listen",
-       .access = settings_.http_access,
-       .check_head = [this](const net::HttpCall& head) { return xxl_->check_head(head); },
-       .on_answered = [this](Duration time) { http_times_.record(time); }},
-      [this](const net::HttpCall& call, const net::HttpResponder& responder) {
-        xxl_->call(call, responder);
-      });
-  if (!server.ok()) return server.error().with_context("--xxl-listen");
-  xxl_server_ = std::move(server).value();
-  return {};
-}
-
-// As browsers reach it, as far as this machine knows.
-std::string Host::console_url() const {
-  if (!settings_.sign_in.console_url.empty() || !pages_) return settings_.sign_in.console_url;
-  const auto url = net::parse_http_url(pages_->url());
-  if (!url.ok()) return pages_->url();
-  const std::string& host = url.value().host;
-  if (host != "*" && host != "0.0.0.0" && host != "::") return pages_->url();
-  return url.value().scheme + "://" + host_name() + ":" + url.value().port;
-}
-
-// Whether the address leads to one of this job tracker's own ports.
-bool Host::is_own_port(const std::string& address) const {
-  const auto url = net::parse_http_url(address);
-  if (!url.ok()) return false;
-  std::vector<std::string> own{transport_->endpoint()};
-  if (pages_) own.push_back(pages_->url());
-  if (xxl_server_) own.push_back(xxl_server_->url());
-  const std::string end = ":" + url.value().port_or_default();
-  const bool is_port = std::any_of(own.begin(), own.end(),
-                                   [&](const std::string& one) { return one.ends_with(end); });
-  return is_port && net::is_own_machine(url.value().host);
-}
-
-// Otherwise a closed terminal stops it.
-bool Host::reloads_on_hangup() const {
-  return settings_.http_access.has_tls() || is_managed(environment_);
-}
-
-void Host::reload_certificates() {
-  if (!settings_.http_access.has_tls()) return log_.info("there is no certificate to read again");
-  for (const Status& status : {pages_ ? pages_->reload_certificate() : Status{},
-                               xxl_server_ ? xxl_server_->reload_certificate() : Status{}}) {
-    if (status.ok()) continue;
-    return log_.error("cannot use the new certificate; keeping the old one", "error",
-                      status.error().message);
-  }
-  log_.info("read the certificate again; new connections use it", "file",
-            settings_.http_access.certificate);
 }
 
 void Host::on_signal(int signal) {
@@ -304,12 +162,13 @@ void Host::stop() {
 void Host::wait_in_room() {
   room_.reset();
   room_ = std::make_unique<StartupResponder>(*transport_);
+  room_->set_internal(*internal_);
 }
 
 // ---- a session begins ----
 
 Joining Host::joining() const {
-  Joining joining{.address = address_of(settings_, *transport_), .silence = settings_.silence};
+  Joining joining{.address = own_address(), .silence = settings_.silence};
   if (!change_) return joining;
   joining.before = session_;
   joining.wanted = change_->wanted;
@@ -410,6 +269,7 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   tracker()->go_on_from(std::move(memory));
   if (!is_sqlite(settings_)) tracker()->set_splitting(begin_split());
   if (const auto split = std::exchange(split_, std::nullopt)) tracker()->split_first(*split);
+  tracker()->set_internal(*internal_);
   tracker()->start(*transport_);
   if (is_known_ready_)
     room_->receive();  // Requests are queued until the session has read its store.
@@ -472,6 +332,7 @@ void Host::close_doors() {
   room_.reset();
   pages_.reset();
   api_.reset();
+  internal_.reset();
   transport_.reset();
 }
 

@@ -6,6 +6,7 @@
 
 #include "jobtracker/access/access_registry.h"
 #include "jobtracker/api/api_server.h"
+#include "jobtracker/api/sign_in.h"
 #include "jobtracker/cluster/membership.h"
 #include "jobtracker/cluster_watch.h"
 #include "jobtracker/http/operations_pages.h"
@@ -71,10 +72,12 @@ class Host {
   std::function<std::vector<Metric>()> metrics();
   Status listen_to_executors();
   Status start_api();
+  Status start_sign_in();
   FurtherPages api_pages();
   Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
   std::string console_url() const;
+  std::string own_address() const;
   void on_signal(int signal);
   bool reloads_on_hangup() const;
   void reload_certificates();
@@ -113,8 +116,10 @@ class Host {
   EventLoop loop_{clock_};
   AccessRegistry access_{[this] { return clock_.wall_now(); }};
   SharedHistogram<kShortTimeBounds> http_times_{};
-  std::unique_ptr<net::ServerWithChannel> transport_;
-  std::unique_ptr<api::ApiServer> api_;  // nullptr: no HTTP
+  std::unique_ptr<net::ServerTransport> transport_;
+  std::unique_ptr<net::InternalServer> internal_;  // for the API
+  std::unique_ptr<SignIn> sign_in_;                // nullptr: no HTTP
+  std::unique_ptr<api::ApiServer> api_;            // nullptr: no HTTP
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;
   std::unique_ptr<XxlAdmin> xxl_;

@@ -110,6 +110,7 @@ Sizes JobTracker::sizes() const {
   add_sizes(all, "pusher", pusher_.sizes());
   add_sizes(all, "registry", registry_.sizes());
   add_sizes(all, "new_groups", new_groups_.sizes());
+  add_sizes(all, "access", access_.sizes());
   add_sizes(all, "bulk", bulk_.sizes());
   add_sizes(all, "submit", submit_.sizes());
   add_sizes(all, "stops", stops_.sizes());

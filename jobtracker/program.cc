@@ -476,7 +476,8 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
                      .insecure = configuration.is_on("insecure")};
   CARILLON_TRY(read_http(configuration, settings));
   CARILLON_TRY(read_xxl(configuration, settings));
-  settings.sign_in = CARILLON_TRY(read_sign_in(configuration, /*has_proxies=*/false));
+  settings.sign_in =
+      CARILLON_TRY(read_sign_in(configuration, !settings.http_access.proxies.empty()));
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
 
   JobTrackerConfig& tracker = settings.tracker;

@@ -15,40 +15,64 @@ function said(answer, fallback) {
 
 export async function actOnJob(job, action) {
   const name = job.task_id;
-  if (kAsking.has(action) && !await confirm({
-    title: t(`ask.job_${action}`, {name}), action: t(action === "cancel" ? "act.yes_cancel" : "act." + action),
-    text: t(`ask.job_${action}_text`, {name, n: job.running ?? 0}),
-  })) return null;
+  if (
+    kAsking.has(action) &&
+    !(await confirm({
+      title: t(`ask.job_${action}`, {name}),
+      action: t(action === "cancel" ? "act.yes_cancel" : "act." + action),
+      text: t(`ask.job_${action}_text`, {name, n: job.running ?? 0}),
+    }))
+  )
+    return null;
   return said(await post(`${jobPath(job.group, name)}:${action}`), t("done.job_" + action, {name}));
 }
 
 export async function actOnRun(run, action) {
-  if (kAsking.has(action) && !await confirm({
-    title: t(`ask.run_${action}`), action: t(action === "cancel" ? "act.yes_cancel" : "act." + action),
-    text: t(`ask.run_${action}_text`, {name: run.task_id, id: run.job_id}),
-  })) return null;
+  if (
+    kAsking.has(action) &&
+    !(await confirm({
+      title: t(`ask.run_${action}`),
+      action: t(action === "cancel" ? "act.yes_cancel" : "act." + action),
+      text: t(`ask.run_${action}_text`, {name: run.task_id, id: run.job_id}),
+    }))
+  )
+    return null;
   return said(await post(`${runPath(run.job_id)}:${action}`), t("done.run_" + action, {name: run.task_id}));
 }
 
 export async function rerun(run, payload) {
   const answer = await post(`${runPath(run.job_id)}:rerun`, payload === undefined ? {} : {payload});
-  toast("good", answer.message || t("done.run_rerun", {name: run.task_id}),
-    answer.job_id && {text: t("act.open_run"), href: to(["runs", answer.job_id])});
+  toast(
+    "good",
+    answer.message || t("done.run_rerun", {name: run.task_id}),
+    answer.job_id && {text: t("act.open_run"), href: to(["runs", answer.job_id])},
+  );
   return answer;
 }
 
 /// Follows an operation over many jobs or runs until it ends.
 async function watch(operation, label) {
   let now = operation;
-  toast("note", t("operation.started", {label, n: now.total ?? "…"}), {text: t("operation.watch"), href: to(["operations"])});
+  toast("note", t("operation.started", {label, n: now.total ?? "…"}), {
+    text: t("operation.watch"),
+    href: to(["operations"]),
+  });
   while (now.state === "running") {
     await new Promise((resolve) => setTimeout(resolve, kWatchMs));
-    now = (await get(`/operations/${encodeURIComponent(now.id)}`));
+    now = await get(`/operations/${encodeURIComponent(now.id)}`);
     now = now.operation ?? now;
   }
   const failed = Number(now.failed ?? 0);
-  toast(failed ? "bad" : "good", t(failed ? "operation.ended_failed" : "operation.ended",
-    {label, n: now.done ?? now.total, failed, reason: now.errors?.[0]?.detail ?? ""}), {text: t("operation.watch"), href: to(["operations"])});
+  toast(
+    failed ? "bad" : "good",
+    t(failed ? "operation.ended_failed" : "operation.ended", {
+      label,
+      n: now.done ?? now.total,
+      failed,
+      reason: now.errors?.[0]?.detail ?? "",
+    }),
+    {text: t("operation.watch"), href: to(["operations"])},
+  );
   return now;
 }
 
@@ -59,8 +83,13 @@ export async function actOnMany(kind, body, count) {
   const n = count ?? "…";
   const isMany = count === null || count === undefined;
   const agreed = await confirm({
-    title: t(isMany ? `ask.${kind}_filter` : `ask.${kind}_many`, {action: label, n}), action: action === "cancel" ? t("act.yes_cancel") : label,
-    text: t(`ask.${kind}s_${action}_text`, {n, tag: body.tag ?? "", what: t(isMany ? `ask.all_${kind}s` : `ask.n_${kind}s`, {n})}),
+    title: t(isMany ? `ask.${kind}_filter` : `ask.${kind}_many`, {action: label, n}),
+    action: action === "cancel" ? t("act.yes_cancel") : label,
+    text: t(`ask.${kind}s_${action}_text`, {
+      n,
+      tag: body.tag ?? "",
+      what: t(isMany ? `ask.all_${kind}s` : `ask.n_${kind}s`, {n}),
+    }),
     isDanger: kAsking.has(action),
   });
   if (!agreed) return null;

@@ -12,20 +12,32 @@ import {Navigation, TopBar} from "./frame.js";
 import {KeyHelp, useKeys} from "./keys.js";
 
 const kPages = {
-  overview: () => import("./pages/overview.js"), jobs: () => import("./pages/jobs.js"), job: () => import("./pages/job.js"),
-  edit: () => import("./pages/job_edit.js"), import: () => import("./pages/import.js"), runs: () => import("./pages/run.js"),
-  waiting: () => import("./pages/queues.js"), executing: () => import("./pages/queues.js"),
-  history: () => import("./pages/history.js"), calendar: () => import("./pages/calendar.js"),
-  groups: () => import("./pages/groups.js"), scripts: () => import("./pages/scripts.js"),
-  alarms: () => import("./pages/alarms.js"), access: () => import("./pages/access.js"),
-  audit: () => import("./pages/audit.js"), cluster: () => import("./pages/cluster.js"),
-  operations: () => import("./pages/operations.js"), login: () => import("./pages/login.js"),
-  account: () => import("./pages/account.js"), search: () => import("./pages/search.js"),
+  overview: () => import("./pages/overview.js"),
+  jobs: () => import("./pages/jobs.js"),
+  job: () => import("./pages/job.js"),
+  edit: () => import("./pages/job_edit.js"),
+  import: () => import("./pages/import.js"),
+  runs: () => import("./pages/run.js"),
+  waiting: () => import("./pages/queues.js"),
+  executing: () => import("./pages/queues.js"),
+  history: () => import("./pages/history.js"),
+  calendar: () => import("./pages/calendar.js"),
+  groups: () => import("./pages/groups.js"),
+  scripts: () => import("./pages/scripts.js"),
+  alarms: () => import("./pages/alarms.js"),
+  access: () => import("./pages/access.js"),
+  audit: () => import("./pages/audit.js"),
+  cluster: () => import("./pages/cluster.js"),
+  operations: () => import("./pages/operations.js"),
+  login: () => import("./pages/login.js"),
+  account: () => import("./pages/account.js"),
+  search: () => import("./pages/search.js"),
 };
 
 function nameOf(parts) {
   const [first = "overview", second, third, fourth] = parts;
-  if (first === "jobs" && (second === "new" || second === "import") && !third) return second === "new" ? "edit" : "import";
+  if (first === "jobs" && (second === "new" || second === "import") && !third)
+    return second === "new" ? "edit" : "import";
   if (first === "jobs" && third) return fourth === "edit" ? "edit" : "job";
   return kPages[first] && first !== "job" && first !== "edit" && first !== "import" ? first : "";
 }
@@ -41,8 +53,10 @@ function PageOf({route}) {
   const [loaded, setLoaded] = useState({});
   useEffect(() => {
     if (!name || loaded[name]) return;
-    kPages[name]().then((module) => setLoaded((before) => ({...before, [name]: {view: module.default}})),
-      (error) => setLoaded((before) => ({...before, [name]: {error}})));
+    kPages[name]().then(
+      (module) => setLoaded((before) => ({...before, [name]: {view: module.default}})),
+      (error) => setLoaded((before) => ({...before, [name]: {error}})),
+    );
   }, [name]);
   if (!name) return html`<${NotFound} />`;
   const page = loaded[name];
@@ -57,7 +71,8 @@ function useFocusOnPage(route) {
     const main = document.querySelector("main");
     if (!main || document.querySelector("dialog[open]")) return;
     main.scrollTo(0, 0);
-    if (document.activeElement === document.body || document.activeElement?.closest?.("tbody")) main.focus({preventScroll: true});
+    if (document.activeElement === document.body || document.activeElement?.closest?.("tbody"))
+      main.focus({preventScroll: true});
   }, [route.path]);
 }
 
@@ -73,9 +88,9 @@ function SignedIn({route}) {
     return stopLive;
   }, []);
   return html`<a class="skip-link" href="#page-title" onClick=${(event) => {
-      event.preventDefault();
-      document.getElementById("page-title")?.focus();
-    }}>${t("nav.skip")}</a>
+    event.preventDefault();
+    document.getElementById("page-title")?.focus();
+  }}>${t("nav.skip")}</a>
     <div class="frame">
       <${TopBar} route=${route} onMenu=${() => setMenuOpen(!isMenuOpen)} isMenuOpen=${isMenuOpen} onHelp=${() => setHelpOpen(true)} />
       <${Navigation} route=${route} isOpen=${isMenuOpen} onClose=${() => setMenuOpen(false)} />
@@ -89,16 +104,24 @@ export function App() {
   const route = useRoute();
   const known = useSession();
   useStore(language);
-  useEffect(() => signedOut.subscribe(() => {
-    if (session.get()?.signed_in) loadSession().catch(() => {});
-  }), []);
+  useEffect(
+    () =>
+      signedOut.subscribe(() => {
+        if (session.get()?.signed_in) loadSession().catch(() => {});
+      }),
+    [],
+  );
   const isLogin = route.parts[0] === "login";
   useEffect(() => {
-    if (!known.signed_in && !isLogin) go(to(["login"], route.path === "/" ? {} : {next: location.hash.slice(1)}), {replace: true});
+    if (!known.signed_in && !isLogin)
+      go(to(["login"], route.path === "/" ? {} : {next: location.hash.slice(1)}), {replace: true});
     if (known.signed_in && isLogin && !route.query.one_time) go("#" + (route.query.next ?? "/"), {replace: true});
   }, [known.signed_in, isLogin]);
   const isShown = known.signed_in ? !isLogin || route.query.one_time : isLogin;
-  return html`${isShown && (known.signed_in && !isLogin
-    ? html`<${SignedIn} route=${route} />`
-    : html`<main class="login-frame"><${PageOf} route=${route} /></main>`)}<${Overlays} />`;
+  return html`${
+    isShown &&
+    (known.signed_in && !isLogin
+      ? html`<${SignedIn} route=${route} />`
+      : html`<main class="login-frame"><${PageOf} route=${route} /></main>`)
+  }<${Overlays} />`;
 }

@@ -3,38 +3,58 @@ import {html, classes, useEffect, useRef, useState} from "./lib/html.js";
 import {get} from "./lib/api.js";
 import {languages, language, setLanguage, t, word} from "./lib/i18n.js";
 import {liveState} from "./lib/live.js";
-import {jobAddress, runAddress, to} from "./lib/router.js";
+import {foundAddress, to} from "./lib/router.js";
 import {useSettled} from "./lib/fetching.js";
 import {signOut, useSession} from "./lib/session.js";
 import {useStore} from "./lib/store.js";
 import {setTheme, theme} from "./lib/theme.js";
-import {Icon} from "./ui/icons.js";
+import {Brand, Icon} from "./ui/icons.js";
 
 const kSections = [
-  ["nav.work", [["", "overview", "home"], ["jobs", "jobs", "list"], ["waiting", "waiting", "hourglass"],
-    ["executing", "executing", "play"], ["history", "history", "history"], ["calendar", "calendar", "calendar"]]],
-  ["nav.manage", [["groups", "groups", "nodes"], ["scripts", "scripts", "code"], ["alarms", "alarms", "bell"]]],
-  ["nav.administer", [["access", "access", "key"], ["audit", "audit", "audit"], ["cluster", "cluster", "cluster"]]],
+  [
+    "nav.work",
+    [
+      ["", "overview", "home"],
+      ["jobs", "jobs", "list"],
+      ["waiting", "waiting", "hourglass"],
+      ["executing", "executing", "play"],
+      ["history", "history", "history"],
+      ["calendar", "calendar", "calendar"],
+    ],
+  ],
+  [
+    "nav.manage",
+    [
+      ["groups", "groups", "nodes"],
+      ["scripts", "scripts", "code"],
+      ["alarms", "alarms", "bell"],
+    ],
+  ],
+  [
+    "nav.administer",
+    [
+      ["access", "access", "key"],
+      ["audit", "audit", "audit"],
+      ["cluster", "cluster", "cluster"],
+    ],
+  ],
 ];
 
 export function Navigation({route, isOpen, onClose}) {
   const current = route.parts[0] ?? "";
   return html`<nav class=${classes("side", {open: isOpen})} id="navigation" aria-label=${t("nav.label")}
       onKeyDown=${(event) => event.key === "Escape" && onClose()}>
-    ${kSections.map(([title, pages]) => html`<div class="side-section"><h2>${t(title)}</h2><ul>
-      ${pages.map(([part, name, icon]) => html`<li><a href=${to(part ? [part] : [])}
+    ${kSections.map(
+      ([title, pages]) => html`<div class="side-section"><h2>${t(title)}</h2><ul>
+      ${pages.map(
+        ([part, name, icon]) => html`<li><a href=${to(part ? [part] : [])}
         aria-current=${current === part || (part === "history" && current === "runs") ? "page" : undefined}>
-        <${Icon} name=${icon} /><span>${t("nav." + name)}</span></a></li>`)}</ul></div>`)}</nav>`;
+        <${Icon} name=${icon} /><span>${t("nav." + name)}</span></a></li>`,
+      )}</ul></div>`,
+    )}</nav>`;
 }
 
 const kTypeIcons = {job: "list", run: "play", group: "nodes", node: "cluster"};
-
-function addressOf(found) {
-  if (found.type === "run") return runAddress(found.job_id);
-  if (found.type === "group") return to(["groups", found.group]);
-  if (found.type === "node") return to(["groups"], {tab: "nodes", group: found.group});
-  return jobAddress(found.group, found.task_id);
-}
 
 /// The one search box: jobs, runs, groups and workers, with arrows and Enter.
 function Search() {
@@ -48,10 +68,13 @@ function Search() {
     const control = new AbortController();
     if (!settled) setFound([]);
     else {
-      get("/search", {text: settled}, control.signal).then((answer) => {
-        setFound((answer.items ?? []).slice(0, 12));
-        setChosen(0);
-      }, () => setFound([]));
+      get("/search", {text: settled}, control.signal).then(
+        (answer) => {
+          setFound((answer.items ?? []).slice(0, 12));
+          setChosen(0);
+        },
+        () => setFound([]),
+      );
     }
     return () => control.abort();
   }, [settled]);
@@ -68,7 +91,9 @@ function Search() {
       setChosen((chosen + step + found.length) % Math.max(1, found.length));
     } else if (event.key === "Enter" && text.trim()) {
       event.preventDefault();
-      leave(found[chosen] && settled === text.trim() ? addressOf(found[chosen]) : to(["search"], {text: text.trim()}));
+      leave(
+        found[chosen] && settled === text.trim() ? foundAddress(found[chosen]) : to(["search"], {text: text.trim()}),
+      );
     } else if (event.key === "Escape") {
       setText("");
       input.current.blur();
@@ -80,16 +105,34 @@ function Search() {
     <input id="search" ref=${input} type="search" role="combobox" placeholder=${t("search.placeholder")} value=${text}
       aria-label=${t("search.label")} aria-expanded=${isListed ? "true" : "false"} aria-controls="search-found" aria-autocomplete="list"
       aria-activedescendant=${isListed && found[chosen] ? "found-" + chosen : undefined} autocomplete="off"
-      onInput=${(event) => { setText(event.target.value); setOpen(true); }} onKeyDown=${onKey}
+      onInput=${(event) => {
+        setText(event.target.value);
+        setOpen(true);
+      }} onKeyDown=${onKey}
       onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 150)} />
     <kbd aria-hidden="true">/</kbd>
     <ul id="search-found" role="listbox" aria-label=${t("search.found")} class=${classes({shown: isListed})}>
-      ${isListed && found.map((one, index) => html`<li id=${"found-" + index} role="option" aria-selected=${index === chosen ? "true" : "false"}
-        class=${classes({chosen: index === chosen})} onMouseDown=${(event) => { event.preventDefault(); leave(addressOf(one)); }}>
+      ${
+        isListed &&
+        found.map(
+          (
+            one,
+            index,
+          ) => html`<li id=${"found-" + index} role="option" aria-selected=${index === chosen ? "true" : "false"}
+        class=${classes({chosen: index === chosen})} onMouseDown=${(event) => {
+          event.preventDefault();
+          leave(foundAddress(one));
+        }}>
         <${Icon} name=${kTypeIcons[one.type] ?? "list"} /><span class="found-label">${one.label || one.task_id || one.job_id}</span>
-        <span class="faint">${word("search.type_", one.type)}${one.group && one.type !== "group" ? " · " + one.group : ""}</span></li>`)}
-      ${isListed && found.length === 0 && html`<li role="option" aria-selected="false" aria-disabled="true" class="faint">
-        ${settled === text.trim() ? t("search.none") : t("text.loading")}</li>`}</ul></div>`;
+        <span class="faint">${word("search.type_", one.type)}${one.group && one.type !== "group" ? " · " + one.group : ""}</span></li>`,
+        )
+      }
+      ${
+        isListed &&
+        found.length === 0 &&
+        html`<li role="option" aria-selected="false" aria-disabled="true" class="faint">
+        ${settled === text.trim() ? t("search.none") : t("text.loading")}</li>`
+      }</ul></div>`;
 }
 
 function Live() {
@@ -118,9 +161,7 @@ export function TopBar({onMenu, isMenuOpen, onHelp}) {
   return html`<header class="top">
     <button type="button" class="button quiet menu" aria-label=${t("nav.menu")} aria-expanded=${isMenuOpen ? "true" : "false"}
       aria-controls="navigation" onClick=${onMenu}><${Icon} name="menu" /></button>
-    <a class="brand" href=${to([])} title=${t("nav.home")}><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-      <rect width="32" height="32" rx="7" class="brand-ground" /><path d="M16 6a6.500 6.500 0 0 0-6.500 6.500V19L7.500 22h17l-2-3v-6.500A6.500 6.500 0 0 0 16 6z" fill="#fff" />
-      <circle cx="16" cy="24.500" r="2.200" fill="#fff" /></svg><span>Carillon</span></a>
+    <a class="brand" href=${to([])} title=${t("nav.home")}><${Brand} /><span>Carillon</span></a>
     ${server?.name && html`<span class="server faint wide-only">${server.name}</span>`}
     <${Search} />
     ${isReadOnly && html`<span class="badge tone-warn">${t("session.read_only")}</span>`}

@@ -5,10 +5,20 @@ import {to} from "./lib/router.js";
 import {Dialog} from "./ui/dialog.js";
 
 /// After g, one letter names the page.
-const kGoTo = {o: "", j: "jobs", w: "waiting", e: "executing", h: "history", c: "calendar", g: "groups", s: "scripts",
-  a: "alarms"};
+const kGoTo = {
+  o: "",
+  j: "jobs",
+  w: "waiting",
+  e: "executing",
+  h: "history",
+  c: "calendar",
+  g: "groups",
+  s: "scripts",
+  a: "alarms",
+};
 
-const isTyping = (target) => target.closest?.("input:not([type=checkbox]):not([type=radio]),textarea,select,.editor") !== null;
+const isTyping = (target) =>
+  target.closest?.("input:not([type=checkbox]):not([type=radio]),textarea,select,.editor") !== null;
 
 export function useKeys({onHelp}) {
   useEffect(() => {
@@ -31,7 +41,11 @@ export function useKeys({onHelp}) {
         onHelp();
       } else if (event.key === "n") {
         location.hash = to(["jobs", "new"]);
-      } else if (event.key === "ArrowDown" && event.target.closest("tbody") === null && event.target.closest("a,button") === null) {
+      } else if (
+        event.key === "ArrowDown" &&
+        event.target.closest("tbody") === null &&
+        event.target.closest("a,button") === null
+      ) {
         const row = document.querySelector("main tbody tr");
         if (row) {
           event.preventDefault();
@@ -45,11 +59,20 @@ export function useKeys({onHelp}) {
 }
 
 export function KeyHelp({onClose}) {
-  const rows = [["/", t("keys.search")], ["?", t("keys.help")], ["n", t("keys.new_job")], ["↑ ↓", t("keys.rows")],
-    ["Enter", t("keys.open")], [t("keys.space"), t("keys.choose")], ["Esc", t("keys.close")],
-    ...Object.entries(kGoTo).map(([key, page]) => [`g ${key}`, t("keys.go", {page: t("nav." + (page || "overview"))})])];
+  const rows = [
+    ["/", t("keys.search")],
+    ["?", t("keys.help")],
+    ["n", t("keys.new_job")],
+    ["↑ ↓", t("keys.rows")],
+    ["Enter", t("keys.open")],
+    [t("keys.space"), t("keys.choose")],
+    ["Esc", t("keys.close")],
+    ...Object.entries(kGoTo).map(([key, page]) => [`g ${key}`, t("keys.go", {page: t("nav." + (page || "overview"))})]),
+  ];
   return html`<${Dialog} title=${t("keys.title")} onClose=${onClose}>
     <table class="keys"><thead class="hidden"><tr><th scope="col">${t("keys.key")}</th><th scope="col">${t("keys.does")}</th></tr></thead>
-    <tbody>${rows.map(([key, text]) => html`<tr><td>${key.split(" ").map((one) => html`<kbd>${one}</kbd> `)}</td>
-      <td>${text}</td></tr>`)}</tbody></table></${Dialog}>`;
+    <tbody>${rows.map(
+      ([key, text]) => html`<tr><td>${key.split(" ").map((one) => html`<kbd>${one}</kbd> `)}</td>
+      <td>${text}</td></tr>`,
+    )}</tbody></table></${Dialog}>`;
 }

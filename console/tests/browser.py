@@ -16,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 AXE = (pathlib.Path(__file__).resolve().parent / "vendor/axe.min.js").read_text(encoding="utf-8")
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 WATCH = """
 window.seenViolations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -24,7 +24,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 AXE_RUN = """
 const done = arguments[0];
-axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((found) => done(found.violations.map((one) =>
+axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((found) => done(found.violations.map((one) =>
   one.id + " (" + one.impact + "): " + one.help + "\\n" + one.nodes.slice(0, 4).map((node) => "    " + node.target.join(" ") + "  " +
   (node.any[0] || node.all[0] || node.none[0] || {message: ""}).message + "\\n      " + node.html.slice(0, 200)).join("\\n"))));
 """
@@ -38,8 +38,16 @@ class Browser:
     def __init__(self, base):
         self.base = base.rstrip("/") + "/"
         options = Options()
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en-US",
-                         "--force-prefers-reduced-motion", "--window-size=1280,900"):
+        for argument in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+            "--lang=en-US",
+            "--force-prefers-reduced-motion",
+            "--window-size=1280,900",
+        ):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
@@ -53,14 +61,23 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def resize(self, width, height=900):
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
 
     def set_system_dark(self, is_dark):
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}]})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}]},
+        )
 
     def prefer(self, language, theme):
-        self.js("localStorage.setItem('carillon.language', JSON.stringify(arguments[0])); localStorage.setItem('carillon.theme', JSON.stringify(arguments[1]))",
-                language, theme)
+        self.js(
+            "localStorage.setItem('carillon.language', JSON.stringify(arguments[0])); localStorage.setItem('carillon.theme', JSON.stringify(arguments[1]))",
+            language,
+            theme,
+        )
         self.reload()
 
     def reload(self):
@@ -95,6 +112,7 @@ class Browser:
                 return False
             time.sleep(0.15)
             return self.js(IS_QUIET)
+
         self.until(is_quiet, "the page has loaded")
 
     def text(self):
@@ -126,6 +144,7 @@ class Browser:
                 return False
             element.click()
             return True
+
         self.until(try_it, f"{name!r} can be clicked")
 
     def field(self, label):
@@ -158,11 +177,16 @@ class Browser:
 
     def api(self, method, path, body=None):
         """A call with the session of the page."""
-        found = self.driver.execute_async_script("""
+        found = self.driver.execute_async_script(
+            """
           const [method, path, body, done] = arguments;
           fetch("/api/v1/session").then((answer) => answer.json()).then((session) => fetch("/api/v1" + path, {method, body: body === null ? undefined : JSON.stringify(body),
             headers: {"X-CSRF-Token": session.csrf_token ?? "", "Content-Type": "application/json"}})).then(async (answer) =>
-              done({status: answer.status, text: await answer.text()}), (error) => done({status: 0, text: String(error)}));""", method, path, body)
+              done({status: answer.status, text: await answer.text()}), (error) => done({status: 0, text: String(error)}));""",
+            method,
+            path,
+            body,
+        )
         if not 200 <= found["status"] < 300:
             raise AssertionError(f"{method} {path}: {found}")
         return json.loads(found["text"]) if found["text"] else {}
@@ -171,10 +195,17 @@ class Browser:
 
     def complaints(self, allowed=()):
         """Errors in the browser's log, violations of the policy, requests to other servers."""
-        found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        found = [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING")
+        ]
         found += self.js("return window.seenViolations.splice(0)")
-        found += [name for name in self.js("return performance.getEntriesByType('resource').map((entry) => entry.name)")
-                  if not name.startswith((self.base, "data:", "blob:"))]
+        found += [
+            name
+            for name in self.js("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+            if not name.startswith((self.base, "data:", "blob:"))
+        ]
         return [one for one in found if not any(text in one for text in allowed)]
 
     def axe(self):
@@ -185,9 +216,11 @@ class Browser:
 
     def overflow(self):
         """By how many pixels the page is wider than the screen."""
-        return self.js("""
+        return self.js(
+            """
           const main = document.querySelector("main");
-          return Math.max(document.scrollingElement.scrollWidth - window.innerWidth, main ? main.scrollWidth - main.clientWidth : 0);""")
+          return Math.max(document.scrollingElement.scrollWidth - window.innerWidth, main ? main.scrollWidth - main.clientWidth : 0);"""
+        )
 
 
 __all__ = ["Browser", "By", "Keys"]

@@ -1,35 +1,10 @@
 #!/usr/bin/env python3
-"""What people do in the console, in Chromium; the settings are those of pages_test.py."""
+"""What people do with jobs and runs in Chromium; the settings are those of pages_test.py."""
 
-import sys
 import unittest
 
-import pages_test as pages
+from flow import Flow
 from pages_test import MARK, URL, Keys, setUpModule, tearDownModule  # noqa: F401: run by unittest
-
-
-class Flow(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.browser = pages.browser
-        self.browser.resize(1280)
-        self.browser.open("/account")
-        self.browser.prefer("en", "light")
-        # Refusals that a test asks for are in the browser's log, too.
-        self.allowed = []
-
-    def tearDown(self):
-        self.assertEqual(self.browser.complaints(self.allowed), [])
-
-    def job(self, name, **more):
-        """A job of this test alone."""
-        task_id = f"{MARK}-{name}"
-        self.browser.api("POST", "/jobs", {"task_id": task_id, "group": "default", "manual": True, "shell": "echo hello", "replace_on_exist": True, **more})
-        return task_id
-
-    def state(self, task_id):
-        return self.browser.api("GET", f"/jobs/default/{task_id}")["state"]
 
 
 class Jobs(Flow):
@@ -41,7 +16,14 @@ class Jobs(Flow):
         browser.fill("Task id", MARK + "-new")
         browser.fill("Cron expression", "0 0 24 * * ?")
         browser.see("hour 24 is out of range 0-23")
-        browser.until(lambda: browser.field("Cron expression").get_attribute("aria-invalid") == "true", "the field is marked")
+        browser.until(
+            lambda: browser.field("Cron expression").get_attribute("aria-invalid") == "true",
+            "the field is marked",
+        )
+        browser.fill("Time zone", "Europe/Berlin")
+        browser.fill("Cron expression", "0 30 2 28 3 ?")
+        if not URL:
+            browser.see("skipped time")
         browser.fill("Cron expression", "0 30 8 * * ?")
         browser.fill("Time zone", "Asia/Shanghai")
         browser.fill("Program and arguments", "/bin/echo\nhello")
@@ -49,7 +31,10 @@ class Jobs(Flow):
         browser.click("Create job")
         browser.see(f"Job {MARK}-new was created.")
         spec = browser.api("GET", f"/jobs/default/{MARK}-new")["spec"]
-        self.assertEqual((spec["cron"], spec["tz"], spec["command"]), ("0 30 8 * * ?", "Asia/Shanghai", ["/bin/echo", "hello"]))
+        self.assertEqual(
+            (spec["cron"], spec["tz"], spec["command"]),
+            ("0 30 8 * * ?", "Asia/Shanghai", ["/bin/echo", "hello"]),
+        )
 
     def test_edits_copies_and_keeps_what_the_form_does_not_show(self):
         browser = self.browser
@@ -61,7 +46,10 @@ class Jobs(Flow):
         spec = browser.api("GET", f"/jobs/default/{task_id}")["spec"]
         self.assertEqual((spec["payload"], spec["priority"]), ("new", 50))
         browser.click("Copy")
-        browser.until(lambda: browser.field("Task id").get_attribute("value") == task_id + "-copy", "the copy has a name of its own")
+        browser.until(
+            lambda: browser.field("Task id").get_attribute("value") == task_id + "-copy",
+            "the copy has a name of its own",
+        )
         browser.click("JSON")
         self.assertIn('"payload": "new"', browser.field("Spec").get_attribute("value"))
 
@@ -86,7 +74,10 @@ class Jobs(Flow):
         self.assertEqual(self.state(task_id), "active")
         browser.click("Cancel")
         browser.click("Yes, cancel")
-        browser.until(lambda: browser.api("GET", f"/jobs?text={task_id}&state=active")["items"] == [], "the job has ended")
+        browser.until(
+            lambda: browser.api("GET", f"/jobs?text={task_id}&state=active")["items"] == [],
+            "the job has ended",
+        )
 
     def test_acts_on_many(self):
         browser = self.browser
@@ -128,9 +119,16 @@ class Jobs(Flow):
         browser = self.browser
         task_id = self.job("import", priority=50)
         browser.open("/jobs/import")
-        lines = [f'{{"task_id":"{task_id}","group":"default","manual":true,"shell":"echo hello","priority":60}}',
-                 f'{{"task_id":"{task_id}-2","group":"default","manual":true,"shell":"echo 2"}}', "not json"]
-        browser.js("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))", browser.field("Or paste lines"), "\n".join(lines))
+        lines = [
+            f'{{"task_id":"{task_id}","group":"default","manual":true,"shell":"echo hello","priority":60}}',
+            f'{{"task_id":"{task_id}-2","group":"default","manual":true,"shell":"echo 2"}}',
+            "not json",
+        ]
+        browser.js(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))",
+            browser.field("Or paste lines"),
+            "\n".join(lines),
+        )
         browser.click("Show what would change")
         browser.see("1 new, 1 changed, 0 unchanged, 1 invalid")
         browser.see("priority")
@@ -143,7 +141,12 @@ class Jobs(Flow):
         browser = self.browser
         browser.open(f"/jobs/default/{MARK}-script?tab=scripts")
         browser.click("Compare")
-        browser.until(lambda: browser.js("return document.querySelector('.diff')?.shadowRoot?.querySelectorAll('.cm-changedLine').length"), "the versions differ somewhere")
+        browser.until(
+            lambda: browser.js(
+                "return document.querySelector('.diff')?.shadowRoot?.querySelectorAll('.cm-changedLine').length"
+            ),
+            "the versions differ somewhere",
+        )
         browser.click("Hide the comparison")
         browser.until(lambda: len(browser.all("tbody tr")) >= 2, "there are versions")
         before = len(browser.all("tbody tr"))
@@ -155,13 +158,20 @@ class Jobs(Flow):
     def test_writes_a_script_in_the_editor(self):
         browser = self.browser
         browser.open(f"/jobs/default/{MARK}-script?tab=scripts&edit=yes")
-        browser.until(lambda: browser.js("return document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"), "the editor is there")
+        browser.until(
+            lambda: browser.js(
+                "return document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"
+            ),
+            "the editor is there",
+        )
         browser.js("document.querySelector('.editor').shadowRoot.querySelector('.cm-content').focus()")
         browser.press("# typed ")
         browser.fill("Remark", "typed")
         browser.click("Save")
         browser.see("Saved as a new version.")
-        self.assertIn("# typed ", browser.api("GET", f"/jobs/default/{MARK}-script")["spec"]["script"]["source"])
+        self.assertIn(
+            "# typed ", browser.api("GET", f"/jobs/default/{MARK}-script")["spec"]["script"]["source"]
+        )
         browser.open("/scripts?text=typed")
         browser.see(MARK + "-script")
 
@@ -184,7 +194,13 @@ class Runs(Flow):
         browser = self.browser
         task_id = self.job("kill", shell="sleep 60")
         job_id = browser.api("POST", f"/jobs/default/{task_id}:trigger", {})["job_id"]
-        browser.until(lambda: any(run["job_id"] == job_id for run in browser.api("GET", f"/runs/executing?task_id={task_id}")["items"]), "it runs")
+        browser.until(
+            lambda: any(
+                run["job_id"] == job_id
+                for run in browser.api("GET", f"/runs/executing?task_id={task_id}")["items"]
+            ),
+            "it runs",
+        )
         browser.open(f"/runs/{job_id}")
         browser.see("Executing")
         browser.click("Kill")
@@ -209,150 +225,5 @@ class Runs(Flow):
         browser.see("Run again: 1 done.")
 
 
-class Keyboard(Flow):
-    def test_search_help_and_tables(self):
-        browser = self.browser
-        browser.open("/jobs")
-        browser.press("/")
-        self.assertEqual(browser.focused().get_attribute("id"), "search")
-        browser.press(MARK)
-        browser.until(lambda: browser.all("#search-found li .found-label"), "there are proposals")
-        browser.press(Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
-        browser.until(lambda: browser.hash().startswith(f"#/jobs/default/{MARK}"), "Enter opens what was found")
-        browser.open("/jobs")
-        browser.press("?")
-        browser.see("Move between the rows of a table")
-        browser.press(Keys.ESCAPE)
-        browser.until(lambda: not browser.all("dialog"), "Escape closes")
-        browser.press(Keys.ARROW_DOWN)
-        browser.until(lambda: browser.focused().tag_name == "tr", "an arrow enters the table")
-        first = browser.focused().text
-        browser.press(Keys.ARROW_DOWN)
-        self.assertNotEqual(browser.focused().text, first)
-        browser.press(" ")
-        browser.see("1 chosen")
-        browser.press(Keys.ENTER)
-        browser.until(lambda: browser.hash().startswith("#/jobs/"), "Enter opens the row")
-        browser.press("g", "w")
-        browser.until(lambda: browser.hash() == "#/waiting", "g w goes to what waits")
-
-    def test_focus_returns_after_a_dialog(self):
-        browser = self.browser
-        browser.open("/alarms")
-        browser.js("[...document.querySelectorAll('button')].find((one) => one.innerText.trim() === 'Send a test').focus()")
-        browser.press(Keys.ENTER)
-        browser.see("A mail address or a URL.")
-        browser.press(Keys.ESCAPE)
-        browser.until(lambda: browser.focused().text.strip() == "Send a test", "focus is back")
-
-    def test_everything_can_be_reached_by_tab(self):
-        browser = self.browser
-        browser.open("/groups")
-        browser.js("document.activeElement.blur()")
-        seen = set()
-        for _ in range(40):
-            browser.press(Keys.TAB)
-            seen.add(browser.js("return document.activeElement.innerText?.trim() || document.activeElement.getAttribute('aria-label') || document.activeElement.id"))
-        self.assertLessEqual({"Skip to the page", "Search jobs, runs, groups and workers", "Jobs", "Cluster", "Workers"}, seen)
-
-
-class People(Flow):
-    def test_tokens_show_their_secret_once(self):
-        browser = self.browser
-        browser.open("/access?tab=tokens")
-        browser.click("Add token")
-        browser.fill("Name", MARK)
-        browser.click("Save")
-        browser.see("This is shown once.")
-        browser.click("Close")
-        browser.see(MARK)
-        browser.api("DELETE", f"/tokens/{MARK}")
-
-    def test_a_viewer_sees_why_an_action_is_not_allowed(self):
-        if URL:
-            self.skipTest("the mock knows a viewer")
-        browser = self.browser
-        self.allowed = ["403", "401"]
-        try:
-            browser.click("Sign out")
-            pages.sign_in("viewer")
-            browser.open(f"/jobs/default/{MARK}")
-            button = browser.named("Run now")
-            self.assertFalse(button.is_enabled())
-            self.assertIn("Needs the role Operator; you are Viewer.", button.get_attribute("title"))
-            browser.open("/access")
-            browser.see("Needs the role Administrator")
-        finally:
-            browser.click("Sign out", within="header.top")
-            pages.sign_in()
-
-    def test_a_wrong_password_and_a_deep_link(self):
-        browser = self.browser
-        self.allowed = ["401"]
-        browser.click("Sign out", within="header.top")
-        browser.see("Sign in")
-        browser.driver.get(browser.base + "#/jobs?state=suspended")
-        browser.see("Sign in")
-        browser.fill("Name", pages.NAME)
-        browser.fill("Password", "wrong")
-        browser.press(Keys.ENTER)
-        browser.see("The name or the password is wrong.")
-        browser.fill("Password", pages.PASSWORD)
-        browser.press(Keys.ENTER)
-        browser.until(lambda: browser.hash() == "#/jobs?state=suspended", "signed in, the page is the one asked for")
-
-    def test_language_and_appearance_stay(self):
-        browser = self.browser
-        browser.open("/account")
-        browser.choose("中文")
-        browser.see("语言与外观")
-        browser.choose("深色")
-        browser.reload()
-        browser.see("语言与外观")
-        self.assertEqual(browser.js("return document.documentElement.dataset.theme"), "dark")
-        self.assertEqual(browser.js("return document.documentElement.lang"), "zh-CN")
-        browser.choose("跟随系统")
-        browser.set_system_dark(True)
-        browser.until(lambda: browser.js("return document.documentElement.dataset.theme") == "dark", "dark as the system")
-        browser.set_system_dark(False)
-        browser.until(lambda: browser.js("return document.documentElement.dataset.theme") == "light", "light as the system")
-
-
-class Live(Flow):
-    def test_changes_appear_by_themselves(self):
-        browser = self.browser
-        task_id = self.job("live")
-        browser.open(f"/jobs/default/{task_id}")
-        browser.see("Live")
-        browser.api("POST", f"/jobs/default/{task_id}:suspend", {})
-        browser.see("Suspended", 10)
-
-    def test_polls_where_the_stream_fails(self):
-        browser = self.browser
-        self.allowed = ["/events", "ERR_BLOCKED"]
-        task_id = self.job("poll")
-        browser.driver.execute_cdp_cmd("Network.enable", {})
-        browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/api/v1/events*"]})
-        try:
-            browser.open(f"/jobs/default/{task_id}")
-            browser.reload()
-            browser.see("Every 5 s")
-            browser.api("POST", f"/jobs/default/{task_id}:suspend", {})
-            browser.see("Suspended", 15)
-        finally:
-            browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
-
-    def test_says_when_the_server_is_away_and_what_to_do(self):
-        if URL:
-            self.skipTest("the mock can fail on demand")
-        browser = self.browser
-        self.allowed = ["503", "404"]
-        browser.open("/jobs?text=unavailable")
-        browser.see("Wait until the job tracker or its database is back, then try again.")
-        browser.open("/jobs/default/no-such-task")
-        browser.see("task 'no-such-task' is not in group 'default'")
-        browser.see("look for it with the search above")
-
-
 if __name__ == "__main__":
-    unittest.main(verbosity=2, module=sys.modules[__name__])
+    unittest.main(verbosity=2)

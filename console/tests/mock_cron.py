@@ -35,7 +35,9 @@ def values(text, low, high, name, expression):
         last = int(end) if end else high if start in "*?" or step else first
         for number in (first, last):
             if not low <= number <= high:
-                raise BadSchedule("schedule.cron", f"cron '{expression}': {name} {number} is out of range {low}-{high}")
+                raise BadSchedule(
+                    "schedule.cron", f"cron '{expression}': {name} {number} is out of range {low}-{high}"
+                )
         found.update(range(first, last + 1, int(step or 1)))
     return found
 
@@ -48,9 +50,13 @@ def parse(expression):
     if is_unix:
         parts = ["0", *parts]
     elif parts[3] != "?" and parts[5] != "?":
-        raise BadSchedule("schedule.cron", f"cron '{expression}': exactly one of the two day fields must be ?")
-    second, minute, hour = (values(part, 0, high, name, expression)
-                            for part, high, name in zip(parts, (59, 59, 23), ("second", "minute", "hour")))
+        raise BadSchedule(
+            "schedule.cron", f"cron '{expression}': exactly one of the two day fields must be ?"
+        )
+    second, minute, hour = (
+        values(part, 0, high, name, expression)
+        for part, high, name in zip(parts, (59, 59, 23), ("second", "minute", "hour"))
+    )
     days = values(parts[3], 1, 31, "day-of-month", expression)
     months = values(parts[4], 1, 12, "month", expression)
     weekdays = values(parts[5], 0 if is_unix else 1, 7, "day-of-week", expression)
@@ -108,7 +114,9 @@ def words_of(expression):
         parts = ["0", *parts]
     second, minute, hour = parts[:3]
     if hour.isdigit() and minute.isdigit():
-        clock = f"at {int(hour):02}:{int(minute):02}" + (f":{int(second):02}" if second.isdigit() and second != "0" else "")
+        clock = f"at {int(hour):02}:{int(minute):02}" + (
+            f":{int(second):02}" if second.isdigit() and second != "0" else ""
+        )
         weekdays = parts[5].upper()
         if weekdays not in ("*", "?"):
             return f"On {weekdays.replace('-', ' to ').replace(',', ', ')} {clock}"

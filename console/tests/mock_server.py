@@ -69,7 +69,11 @@ class Mock(http.server.ThreadingHTTPServer):
             time.sleep(CHANGE_SECONDS)
             with world.lock:
                 if len(world.executing) > 8:
-                    mock_api.end_run(call, world.random.choice(world.executing[4:]), world.random.choices(["succeeded", "failed"], [12, 1])[0])
+                    mock_api.end_run(
+                        call,
+                        world.random.choice(world.executing[4:]),
+                        world.random.choices(["succeeded", "failed"], [12, 1])[0],
+                    )
                 job = world.any_job()
                 if job["state"] == "active":
                     self.publish("run_started", world.start(job))
@@ -100,8 +104,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def send(self, status, body=b"", content_type="application/json", headers=()):
         self.send_response(status)
-        for name, value in (("Content-Type", content_type), ("Content-Length", len(body)), ("Content-Security-Policy", POLICY),
-                            ("X-Content-Type-Options", "nosniff"), *headers):
+        for name, value in (
+            ("Content-Type", content_type),
+            ("Content-Length", len(body)),
+            ("Content-Security-Policy", POLICY),
+            ("X-Content-Type-Options", "nosniff"),
+            *headers,
+        ):
             self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(body)
@@ -116,15 +125,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if not address.path.startswith("/api/v1/"):
                 self.serve_file(address.path)
             else:
-                self.serve_api(method, address.path[len("/api/v1"):], dict(urllib.parse.parse_qsl(address.query)), body)
+                self.serve_api(
+                    method, address.path[len("/api/v1") :], dict(urllib.parse.parse_qsl(address.query)), body
+                )
         except mock_api.Problem as problem:
-            self.send_json(problem.document, problem.document["status"], content_type="application/problem+json")
+            self.send_json(
+                problem.document, problem.document["status"], content_type="application/problem+json"
+            )
         except (BrokenPipeError, ConnectionResetError):
             pass
 
     def serve_file(self, path):
         if path == "/":
-            self.server.load_files()    # a change of the console shows after a reload
+            self.server.load_files()  # a change of the console shows after a reload
         file = self.server.files.get(path)
         if not file:
             return self.send(404, b"", "text/plain")
@@ -136,16 +149,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # ---- Sessions
 
     def session_name(self):
-        cookies = dict(part.strip().split("=", 1) for part in (self.headers.get("Cookie") or "").split(";") if "=" in part)
+        cookies = dict(
+            part.strip().split("=", 1)
+            for part in (self.headers.get("Cookie") or "").split(";")
+            if "=" in part
+        )
         return cookies.get("carillon_session")
 
     def principal(self):
         return self.server.sessions.get(self.session_name())
 
     def session(self, principal):
-        return {"signed_in": principal is not None, "principal": principal, "csrf_token": CSRF if principal else None, "read_only": False,
-                "methods": {"password": True, "oidc": True, "oidc_name": "Example SSO"},
-                "server": {"name": "jobs-1 (mock)", "version": "0.1.0", "time": text_of(now()), "features": ["run_priority"]}}
+        return {
+            "signed_in": principal is not None,
+            "principal": principal,
+            "csrf_token": CSRF if principal else None,
+            "read_only": False,
+            "methods": {"password": True, "oidc": True, "oidc_name": "Example SSO"},
+            "server": {
+                "name": "jobs-1 (mock)",
+                "version": "0.1.0",
+                "time": text_of(now()),
+            },
+        }
 
     def serve_session(self, method, path, query, body):
         if method == "GET":
@@ -159,7 +185,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             principal = {"name": name, "kind": "user", "role": role, "groups": ["*"], "language": ""}
             key = str(len(self.server.sessions) + 1)
             self.server.sessions[key] = principal
-            return self.send_json(self.session(principal), headers=(("Set-Cookie", f"carillon_session={key}; HttpOnly; SameSite=Strict; Path=/"),))
+            return self.send_json(
+                self.session(principal),
+                headers=(("Set-Cookie", f"carillon_session={key}; HttpOnly; SameSite=Strict; Path=/"),),
+            )
         if method == "DELETE":
             self.server.sessions.pop(self.session_name(), None)
             return self.send_json({}, headers=(("Set-Cookie", "carillon_session=; Max-Age=0; Path=/"),))
@@ -191,7 +220,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if isinstance(result, str):
             return self.send(200, result.encode(), "text/plain; charset=utf-8")
         if isinstance(result, list):
-            return self.send(200, "".join(json.dumps(one) + "\n" for one in result).encode(), "application/jsonl")
+            return self.send(
+                200, "".join(json.dumps(one) + "\n" for one in result).encode(), "application/jsonl"
+            )
         etag = (("ETag", result["etag"]),) if isinstance(result, dict) and result.get("etag") else ()
         return self.send_json(result, status, etag)
 
@@ -211,7 +242,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def emit(self, data, kind=None, number=None):
-        lines = ([f"id: {number}"] if number else []) + ([f"event: {kind}"] if kind else []) + [f"data: {json.dumps(data)}", "", ""]
+        lines = (
+            ([f"id: {number}"] if number else [])
+            + ([f"event: {kind}"] if kind else [])
+            + [f"data: {json.dumps(data)}", "", ""]
+        )
         self.wfile.write("\n".join(lines).encode())
         self.wfile.flush()
 
@@ -234,7 +269,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def stream_output(self, path):
         self.start_stream()
         for number in range(1000, 1200):
-            self.emit({"attempt": 1, "seq": number, "stream": "stdout", "at": text_of(now()), "text": f"line {number}: \x1b[34mworking\x1b[0m\n"})
+            self.emit(
+                {
+                    "attempt": 1,
+                    "seq": number,
+                    "stream": "stdout",
+                    "at": text_of(now()),
+                    "text": f"line {number}: \x1b[34mworking\x1b[0m\n",
+                }
+            )
             time.sleep(0.5)
         self.emit({}, "end")
 

@@ -35,9 +35,8 @@ int make_client(Context& context) {
   if (!made.ok()) return context.fail(kWrongInput, made.error().message);
   const std::string folder = configuration.text("to").empty() ? name : configuration.text("to");
   const Status written = net::write_client_keys(
-      folder, {.secret = made.value().secret,
-               .own = made.value().own,
-               .server = admin.value().server});
+      folder,
+      {.secret = made.value().secret, .own = made.value().own, .server = admin.value().server});
   if (!written.ok()) return context.fail(kWrongInput, written.error().message);
   change.value().secret = made.value().own;
   const auto client = context.client();

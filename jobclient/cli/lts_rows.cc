@@ -27,7 +27,7 @@ std::optional<LtsQueue> queue_of(std::string_view table) {
 }
 
 // A table of LTS is named after a node group, which may have any character.
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   std::string text = "\"";
   for (const char c : name) text += c == '"' ? "\"\"" : std::string{c};
   return text + "\"";
@@ -82,8 +82,8 @@ Status check_known(const std::vector<std::string>& wanted, const Groups& known) 
 Status read_table(sql::Connection& database, LtsQueue queue, const std::string& table,
                   const std::vector<std::string>& groups, std::vector<LtsRow>& rows,
                   Groups& known) {
-  const std::string sql =
-      std::string{"SELECT "} + kColumns + " FROM " + quoted(table) + " ORDER BY trigger_time, id";
+  const std::string sql = std::string{"SELECT "} + kColumns + " FROM " + in_quotes(table) +
+                          " ORDER BY trigger_time, id";
   const Status status = database.query(sql, {}, [&](const sql::Row& from) {
     LtsRow row = row_of(queue, from);
     const std::string key = lower_ascii(row.group);

@@ -63,8 +63,7 @@ Result<std::string> read_password(Context& context, const std::string& path) {
     password = CARILLON_TRY(read_line(context, "Password: "));
     if (path.empty() && ::isatty(context.around.input) != 0) {
       const std::string again = CARILLON_TRY(read_line(context, "Again: "));
-      if (again != password)
-        return Error{ErrorCode::kInvalidArgument, "the two passwords differ"};
+      if (again != password) return Error{ErrorCode::kInvalidArgument, "the two passwords differ"};
     }
   }
   CARILLON_TRY(check(password));

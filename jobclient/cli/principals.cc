@@ -86,6 +86,7 @@ std::vector<Option> right_options() {
            .kind = OptionKind::kList,
            .placeholder = "GROUP",
            .help = "Node group, or pattern like billing-*, for which the role holds; * is all.",
+           .fallback_help = "required, except for admin",
            .check = check_pattern},
           {.name = "expires",
            .kind = OptionKind::kDuration,
@@ -105,6 +106,7 @@ Result<PrincipalChange> read_rights(Context& context, const std::string& kind,
   if (change.role.empty())
     return Error{ErrorCode::kInvalidArgument,
                  "--role is missing (viewer, operator, editor, worker or admin)"};
+  if (change.groups.empty() && change.role == to_string(Role::kAdmin)) change.groups = {"*"};
   if (change.groups.empty())
     return Error{ErrorCode::kInvalidArgument,
                  "--group is missing (a node group, a pattern like billing-*, or '*' for all)"};

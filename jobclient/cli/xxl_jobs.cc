@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::int64_t kTimeMsMax = 253'402'300'799'999;  // year 9999
+constexpr std::int64_t kNextMsMax = 253'402'300'799'999;  // year 9999
 
 Error wrong(std::string problem) { return {ErrorCode::kInvalidArgument, std::move(problem)}; }
 
@@ -186,7 +186,7 @@ class Maker {
   // Its next fire in xxl-job, if it runs.
   std::optional<WallTime> next_there() {
     if (!row_.is_running || row_.next_ms <= 0) return std::nullopt;
-    const WallTime next{milliseconds{std::min(row_.next_ms, kTimeMsMax)}};
+    const WallTime next{milliseconds{std::min(row_.next_ms, kNextMsMax)}};
     if (next <= options_.now && !is_overdue_noted_) {
       is_overdue_noted_ = true;
       note("has overdue fires in xxl-job, which do not run here (jobclient trigger starts one)");
@@ -273,7 +273,7 @@ class Maker {
     std::int64_t version = 0;
     for (const XxlScript& one : found->second) {
       const std::string_view language = language_of(one.glue_type);
-      const std::int64_t saved_s = std::clamp<std::int64_t>(one.saved_s, 0, kTimeMsMax / 1000);
+      const std::int64_t saved_s = std::clamp<std::int64_t>(one.saved_s, 0, kNextMsMax / 1000);
       version = std::max(version + 1, saved_s * 1000);
       if (language.empty() || one.source.empty()) continue;
       entry_.scripts.push_back({.language = std::string{language},

@@ -71,9 +71,9 @@ class SubmitQueue {
     std::vector<JobSpec> jobs{};
     bool suspended = false;
     std::optional<wire::OnBehalf> on_behalf{};  // a message is on behalf of one
-    std::size_t bytes = 0;  // of the valid ones, at most
-    std::size_t next = 0;   // the first valid one that is in no message yet
-    bool was_sent = false;  // some of them were
+    std::size_t bytes = 0;                      // of the valid ones, at most
+    std::size_t next = 0;                       // the first valid one that is in no message yet
+    bool was_sent = false;                      // some of them were
     SteadyTime since{};
     std::vector<SubmitAnswer> answers{};
     std::size_t open = 0;          // without an answer

@@ -36,9 +36,8 @@ bool is_kind(const std::string& kind) {
 }
 
 bool is_hex(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 Status check_secret(const wire::PutPrincipal& message) {
@@ -108,11 +107,9 @@ const Principal& principal_of(const Asker& asker) {
 
 AccessDesk::AccessDesk(Batcher& batcher, Auditor& auditor, ClientLink& clients,
                        const SchedulingClock& clock)
-    : batcher_(batcher),
-      auditor_(auditor),
-      clients_(clients),
-      clock_(clock),
-      own_([&clock] { return clock.now(); }) {}
+    : batcher_(batcher), auditor_(auditor), clients_(clients), clock_(clock), own_([&clock] {
+        return clock.now();
+      }) {}
 
 void AccessDesk::refresh(std::function<void()> then) {
   batcher_.ask(ListPrincipals{}, [this, then = std::move(then)](Result<ReadAnswer> answer) {
@@ -135,8 +132,7 @@ void AccessDesk::remove_old(const std::vector<PrincipalRow>& rows) {
     const bool is_old = (kind == kLinkKind || kind == kSessionKind) &&
                         row.expires_at != WallTime{} && row.expires_at + kOld < clock_.now();
     if (!is_old || ++removed > kRemovedMax) continue;
-    batcher_.post(Urgency::kHousekeeping,
-                  RemovePrincipal{.kind = kind, .name = row.principal.name},
+    batcher_.post(Urgency::kHousekeeping, RemovePrincipal{.kind = kind, .name = row.principal.name},
                   [](Operation&, const Outcome&, const Error*) {});
   }
 }

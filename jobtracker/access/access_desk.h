@@ -24,8 +24,7 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class AccessDesk {
  public:
-  AccessDesk(Batcher& batcher, Auditor& auditor, ClientLink& clients,
-             const SchedulingClock& clock);
+  AccessDesk(Batcher& batcher, Auditor& auditor, ClientLink& clients, const SchedulingClock& clock);
 
   // The registry of the process. Call before start().
   void use(AccessRegistry& registry) { registry_ = &registry; }

@@ -76,8 +76,7 @@ std::vector<AccessRegistry::Key> AccessRegistry::put_all(std::vector<PrincipalRo
     if (before->rows == next->rows) return {};
     for (const auto& [key, row] : before->rows) {
       const auto found = next->rows.find(key);
-      const bool is_same = found != next->rows.end() &&
-                           found->second.principal == row.principal &&
+      const bool is_same = found != next->rows.end() && found->second.principal == row.principal &&
                            found->second.secret == row.secret;
       if (!is_same) lost.push_back(key);
     }

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "jobtracker/store/rows.h"
 #include "carillon/time.h"
+#include "jobtracker/store/rows.h"
 #include "shared/base/mutex.h"
 #include "shared/base/principal.h"
 

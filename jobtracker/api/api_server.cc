@@ -79,6 +79,17 @@ bool is_json_type(std::string type) {
          type == "application/x-ndjson" || type.ends_with("+json");
 }
 
+// A request to sign in is small, and its sender is not known yet.
+std::optional<net::HttpResponse> refusal_of_size(const net::HttpCall& head) {
+  const std::string length = header_of(head, "content-length");
+  const bool is_small = length.size() <= 4 || (length.size() == 5 && length <= "16384");
+  if (is_small && header_of(head, "transfer-encoding").empty()) return std::nullopt;
+  return response_of(Problem{.status = 413,
+                             .code = "limit",
+                             .detail = "the body must have a Content-Length of at most 16384 bytes",
+                             .limit = 16384});
+}
+
 // For a head whose method or path is not served.
 net::HttpResponse response_to(const Problem& problem, const Router::Match& match) {
   net::HttpResponse response = response_of(problem);
@@ -140,10 +151,10 @@ std::optional<Problem> ApiServer::refusal_of(const net::HttpCall& head,
 }
 
 std::optional<net::HttpResponse> ApiServer::check_head(const net::HttpCall& head) const {
-  const std::string path = path_of_target(head.target);
-  const bool is_of_sign_in =
-      sign_in_.handle && (path.starts_with("/api/v1/session") || path.starts_with("/api/v1/oidc/"));
-  if (is_of_sign_in) return std::nullopt;
+  if (sign_in_.refusal_of) {
+    if (auto refused = sign_in_.refusal_of(head)) return refused;
+  }
+  if (sign_in_.is_target && sign_in_.is_target(head.target)) return refusal_of_size(head);
   Router::Match match;
   const auto refusal = refusal_of(head, &match);
   if (!refusal) return std::nullopt;

@@ -14,8 +14,8 @@
 namespace carillon::jobtracker::api {
 
 // Answers the calls of /api/v1. It finds out who calls and passes the requests on, with the
-// principal, through the gateway; whether the principal may do it is decided by the job tracker that
-// owns the node group.
+// principal, through the gateway; whether the principal may do it is decided by the job tracker
+// that owns the node group.
 //
 // docs/reference/http-api.md describes the API, and openapi.json its operations.
 //
@@ -32,6 +32,10 @@ class ApiServer {
   // HTTP server's thread. `handle`: false, if the path is another one.
   struct SignInHooks {
     std::function<std::optional<Principal>(const net::HttpCall& call)> principal_of{};
+    // Why a request is refused before anything else: it comes from a foreign page, or the console
+    // is read-only.
+    std::function<std::optional<net::HttpResponse>(const net::HttpCall& head)> refusal_of{};
+    std::function<bool(std::string_view target)> is_target{};  // whether `handle` takes it
     std::function<bool(const net::HttpCall& call, const net::HttpResponder& responder)> handle{};
   };
 

@@ -96,8 +96,7 @@ class CalendarBuilder {
     while (true) {
       const ZoneSpan span = zone.value().span_at(at);
       if (span.begin >= question_.from && span.offset != span.offset_before) {
-        calendar_.changes.push_back(
-            {span.begin, name, (span.offset - span.offset_before).count()});
+        calendar_.changes.push_back({span.begin, name, (span.offset - span.offset_before).count()});
       }
       if (span.is_last() || span.end >= question_.until) return;
       at = span.end;
@@ -158,19 +157,19 @@ void show_calendar(Api& api, const ExchangePtr& exchange) {
   const CalendarQuestion question = CARILLON_TRY_CALL(
       exchange, question_of(exchange->parameters, api.gateway.clock().wall_now()));
   const wire::Query list{.what = "list", .group = exchange->parameters.text("group")};
-  ask_all_rows(
-      api, exchange, list, kDefinitionsMax,
-      [&api, exchange, question](std::vector<wire::Row> definitions) {
-        const auto rows = std::make_shared<const std::vector<wire::Row>>(std::move(definitions));
-        const bool is_begun = api.gateway.run_aside([exchange, question, rows] {
-          const Json answer = json_of_calendar(calendar_of(*rows, question), question);
-          return [exchange, answer] { exchange->send(answer); };
-        });
-        if (!is_begun) {
-          exchange->fail(
-              Error{ErrorCode::kLimit, "too many calendars are being computed, try again"});
-        }
-      });
+  ask_all_rows(api, exchange, list, kDefinitionsMax,
+               [&api, exchange, question](std::vector<wire::Row> definitions) {
+                 const auto rows =
+                     std::make_shared<const std::vector<wire::Row>>(std::move(definitions));
+                 const bool is_begun = api.gateway.run_aside([exchange, question, rows] {
+                   const Json answer = json_of_calendar(calendar_of(*rows, question), question);
+                   return [exchange, answer] { exchange->send(answer); };
+                 });
+                 if (!is_begun) {
+                   exchange->fail(Error{ErrorCode::kLimit,
+                                        "too many calendars are being computed, try again"});
+                 }
+               });
 }
 
 constexpr std::array kCalendarRoutes{

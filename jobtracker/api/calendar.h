@@ -11,8 +11,8 @@
 
 namespace carillon::jobtracker::api {
 
-// The fires of definitions in a span of time, from rows of the query `list`. Fixed delays and counts
-// of runs are not foreseen beyond their next fire.
+// The fires of definitions in a span of time, from rows of the query `list`. Fixed delays and
+// counts of runs are not foreseen beyond their next fire.
 //
 // Thread: any.
 struct CalendarQuestion {

@@ -139,8 +139,7 @@ void show_document(Api&, const ExchangePtr& exchange) {
 }
 
 void show_docs(Api&, const ExchangePtr& exchange) {
-  static const std::string page =
-      page_of(Json::parse(openapi_document(), nullptr, false));
+  static const std::string page = page_of(Json::parse(openapi_document(), nullptr, false));
   exchange->responder.send(
       {.content_type = "text/html; charset=utf-8",
        .body = page,

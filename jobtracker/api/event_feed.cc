@@ -18,7 +18,7 @@ constexpr Duration kKeepAlivePeriod = std::chrono::seconds{15};
 // Job trackers commit at different times, so ids do not become visible in their order.
 constexpr Duration kLateEvents = std::chrono::seconds{5};
 constexpr std::size_t kRowsOfLook = 10'000;  // nodes or node groups
-constexpr std::int64_t kNodesEvery = 2;    // looks
+constexpr std::int64_t kNodesEvery = 2;      // looks
 constexpr std::int64_t kCountersEvery = 5;
 constexpr std::int64_t kRightsEvery = 10;
 
@@ -40,8 +40,8 @@ std::int64_t id_in(const wire::Row& row) {
 
 Status EventFeed::check_room() const {
   if (subscribers_.size() < kSubscribersMax) return {};
-  return Error{ErrorCode::kLimit, std::to_string(kSubscribersMax) +
-                                      " clients read events already, try again later"};
+  return Error{ErrorCode::kLimit,
+               std::to_string(kSubscribersMax) + " clients read events already, try again later"};
 }
 
 void EventFeed::add(Subscriber subscriber) {
@@ -67,9 +67,8 @@ void EventFeed::ask_past(std::int64_t after) {
   const WallTime since = time_of_id(after) - kLateEvents;
   gateway_.ask(
       feed_principal(),
-      wire::Query{.what = "events",
-                  .since_us = since.time_since_epoch().count(),
-                  .limit = kEventsOfLook},
+      wire::Query{
+          .what = "events", .since_us = since.time_since_epoch().count(), .limit = kEventsOfLook},
       [this, after, entry = &subscribers_.back()](const Result<wire::Message>& answer) {
         const auto* rows = answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
         const auto found = std::find_if(subscribers_.begin(), subscribers_.end(),
@@ -107,18 +106,18 @@ void EventFeed::look() {
 }
 
 void EventFeed::ask(wire::Query query, OnRows on_rows, std::vector<wire::Row> found) {
-  gateway_.ask(feed_principal(), query,
-               [this, query, on_rows,
-                found = std::move(found)](Result<wire::Message> answer) mutable {
-                 auto* rows = answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
-                 if (rows == nullptr) return;
-                 for (wire::Row& row : rows->rows) found.push_back(std::move(row));
-                 const bool has_more = !rows->next.empty() && found.size() < kRowsOfLook &&
-                                       (query.limit == 0 || found.size() < kEventsOfLook);
-                 if (!has_more) return (this->*on_rows)(found);
-                 query.after = rows->next;
-                 ask(std::move(query), on_rows, std::move(found));
-               });
+  gateway_.ask(
+      feed_principal(), query,
+      [this, query, on_rows, found = std::move(found)](Result<wire::Message> answer) mutable {
+        auto* rows = answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
+        if (rows == nullptr) return;
+        for (wire::Row& row : rows->rows) found.push_back(std::move(row));
+        const bool has_more = !rows->next.empty() && found.size() < kRowsOfLook &&
+                              (query.limit == 0 || found.size() < kEventsOfLook);
+        if (!has_more) return (this->*on_rows)(found);
+        query.after = rows->next;
+        ask(std::move(query), on_rows, std::move(found));
+      });
 }
 
 void EventFeed::on_store_events(const std::vector<wire::Row>& rows) {
@@ -128,8 +127,7 @@ void EventFeed::on_store_events(const std::vector<wire::Row>& rows) {
     if (is_old || !told_.insert(id).second) continue;
     // At the first look after a subscription, earlier events are only noted.
     const bool is_from_before = looks_ <= 1 && time_of_id(id) < seen_until_;
-    if (!is_from_before)
-      tell({id, text_in(row, "type"), text_in(row, "group"), item_of(row)});
+    if (!is_from_before) tell({id, text_in(row, "type"), text_in(row, "group"), item_of(row)});
   }
   seen_until_ = std::max(seen_until_, gateway_.clock().wall_now() - kLookPeriod);
   forget_old_ids();
@@ -159,8 +157,8 @@ void EventFeed::on_nodes(const std::vector<wire::Row>& rows) {
   for (const wire::Row& row : rows) {
     const std::string state = text_in(row, "state");
     const bool is_gone = state == "gone" || state == "unreachable";
-    std::string key = text_in(row, "group") + '\n' + text_in(row, "name") + '\n' +
-                      text_in(row, "address");
+    std::string key =
+        text_in(row, "group") + '\n' + text_in(row, "name") + '\n' + text_in(row, "address");
     const auto before = nodes_.find(key);
     const bool was_gone = before == nodes_.end() || before->second == "gone";
     if (knows_nodes_ && was_gone != is_gone)

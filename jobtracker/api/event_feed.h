@@ -21,8 +21,8 @@ namespace carillon::jobtracker::api {
 // store, and starts of runs, nodes and counters from the job trackers. It looks each second while
 // somebody subscribes.
 //
-// Events of the store have its sequence as their id, so a subscriber resumes after the last one that
-// it has. Of more than kEventsOfLook events between two looks the oldest are left out.
+// Events of the store have its sequence as their id, so a subscriber resumes after the last one
+// that it has. Of more than kEventsOfLook events between two looks the oldest are left out.
 //
 // Thread: the gateway's.
 class EventFeed {
@@ -80,8 +80,8 @@ class EventFeed {
   std::list<Entry> subscribers_;
   bool is_looking_ = false;
   std::int64_t looks_ = 0;
-  WallTime seen_until_{};          // events before it were told
-  std::set<std::int64_t> told_{};  // ids around that time
+  WallTime seen_until_{};                       // events before it were told
+  std::set<std::int64_t> told_{};               // ids around that time
   std::map<std::string, std::string> nodes_{};  // states, by group, name and address
   bool knows_nodes_ = false;
   std::set<std::pair<std::string, std::int64_t>> executing_{};  // job ids and attempts

@@ -92,12 +92,10 @@ void ask_figures(Api& api, const ExchangePtr& exchange, wire::Query query,
 }
 
 Json point_of(WallTime at, const MinuteFigures& one) {
-  return {{"at", time_text(at)},          {"submitted", one.submitted},
-          {"started", one.started},       {"ended", one.ended},
-          {"failed", one.failed},         {"lateness_p50_ms", one.p50},
-          {"lateness_p95_ms", one.p95},   {"lateness_p99_ms", one.p99},
-          {"backlog", one.backlog},       {"workers", one.workers},
-          {"threads", one.threads}};
+  return {{"at", time_text(at)},        {"submitted", one.submitted}, {"started", one.started},
+          {"ended", one.ended},         {"failed", one.failed},       {"lateness_p50_ms", one.p50},
+          {"lateness_p95_ms", one.p95}, {"lateness_p99_ms", one.p99}, {"backlog", one.backlog},
+          {"workers", one.workers},     {"threads", one.threads}};
 }
 
 struct FiguresRange {
@@ -105,11 +103,10 @@ struct FiguresRange {
   Duration span;
   Duration step;  // of the points
 };
-constexpr std::array kRanges{
-    FiguresRange{"15m", std::chrono::minutes{15}, std::chrono::minutes{1}},
-    FiguresRange{"1h", std::chrono::hours{1}, std::chrono::minutes{1}},
-    FiguresRange{"24h", std::chrono::hours{24}, std::chrono::minutes{15}},
-    FiguresRange{"7d", std::chrono::hours{24 * 7}, std::chrono::hours{2}}};
+constexpr std::array kRanges{FiguresRange{"15m", std::chrono::minutes{15}, std::chrono::minutes{1}},
+                             FiguresRange{"1h", std::chrono::hours{1}, std::chrono::minutes{1}},
+                             FiguresRange{"24h", std::chrono::hours{24}, std::chrono::minutes{15}},
+                             FiguresRange{"7d", std::chrono::hours{24 * 7}, std::chrono::hours{2}}};
 
 void show_figures(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
@@ -118,8 +115,8 @@ void show_figures(Api& api, const ExchangePtr& exchange) {
   const auto* const range = std::find_if(kRanges.begin(), kRanges.end(),
                                          [&](const FiguresRange& one) { return one.name == name; });
   if (range == kRanges.end()) {
-    return exchange->fail(Error{ErrorCode::kInvalidArgument,
-                                "range is '" + name + "', must be 15m, 1h, 24h or 7d"});
+    return exchange->fail(
+        Error{ErrorCode::kInvalidArgument, "range is '" + name + "', must be 15m, 1h, 24h or 7d"});
   }
   const WallTime since = api.gateway.clock().wall_now() - range->span;
   ask_figures(api, exchange,
@@ -183,7 +180,8 @@ void send_overview(Api& api, const ExchangePtr& exchange, const std::shared_ptr<
   const auto last = [&api, exchange, overview, now](std::vector<wire::Row> definitions) {
     const auto rows = std::make_shared<const std::vector<wire::Row>>(std::move(definitions));
     const bool is_begun = api.gateway.run_aside([exchange, overview, rows, now] {
-      const Calendar calendar = calendar_of(*rows, {.from = now, .until = now + std::chrono::hours{1}});
+      const Calendar calendar =
+          calendar_of(*rows, {.from = now, .until = now + std::chrono::hours{1}});
       return [exchange, overview, calendar] {
         add_next_hour(*overview, calendar);
         exchange->send(*overview);
@@ -211,21 +209,21 @@ void show_overview(Api& api, const ExchangePtr& exchange) {
       api, exchange, {.what = "figures", .since_us = since.time_since_epoch().count()},
       std::make_shared<Minutes>(), 0, [&api, exchange, overview](const Minutes& minutes) {
         add_current_figures(*overview, minutes);
-        ask_all_rows(api, exchange, {.what = "groups"}, kOverviewGroupsMax,
-                     [&api, exchange, overview](const std::vector<wire::Row>& groups) {
-                       (*overview)["backlog"] = Json::array();
-                       for (const wire::Row& group : groups) {
-                         const Json item = item_of(group);
-                         (*overview)["backlog"].push_back({{"group", item["group"]},
-                                                           {"due", item["due"]},
-                                                           {"waiting", item["waiting"]}});
-                       }
-                       ask_all_rows(api, exchange, {.what = "nodes"}, kOverviewGroupsMax,
-                                    [&api, exchange, overview](const std::vector<wire::Row>& nodes) {
-                                      add_nodes(*overview, nodes);
-                                      send_overview(api, exchange, overview);
-                                    });
-                     });
+        ask_all_rows(
+            api, exchange, {.what = "groups"}, kOverviewGroupsMax,
+            [&api, exchange, overview](const std::vector<wire::Row>& groups) {
+              (*overview)["backlog"] = Json::array();
+              for (const wire::Row& group : groups) {
+                const Json item = item_of(group);
+                (*overview)["backlog"].push_back(
+                    {{"group", item["group"]}, {"due", item["due"]}, {"waiting", item["waiting"]}});
+              }
+              ask_all_rows(api, exchange, {.what = "nodes"}, kOverviewGroupsMax,
+                           [&api, exchange, overview](const std::vector<wire::Row>& nodes) {
+                             add_nodes(*overview, nodes);
+                             send_overview(api, exchange, overview);
+                           });
+            });
       });
 }
 

@@ -32,14 +32,13 @@ Result<std::unique_ptr<Gateway>> Gateway::start(std::string own_address,
                                                 MakeTransport make_transport) {
   std::unique_ptr<Gateway> gateway(new Gateway());
   EventLoop& loop = gateway->loop_;
-  gateway->requests_ = CARILLON_TRY(
-      Requests::open({.trackers = {std::move(own_address)},
-                      .connect_timeout = kConnectTimeout,
-                      .answer_timeout = kAnswerTimeout},
-                     gateway->clock_, draw_client_number(gateway->random_),
-                     [&loop, make = std::move(make_transport)](const std::string& address) {
-                       return make(loop, address);
-                     }));
+  gateway->requests_ =
+      CARILLON_TRY(Requests::open({.trackers = {std::move(own_address)},
+                                   .connect_timeout = kConnectTimeout,
+                                   .answer_timeout = kAnswerTimeout},
+                                  gateway->clock_, draw_client_number(gateway->random_),
+                                  [&loop, make = std::move(make_transport)](
+                                      const std::string& address) { return make(loop, address); }));
   gateway->submits_ = std::make_unique<SubmitQueue>(*gateway->requests_, gateway->clock_);
   loop.watch(gateway->work_.fd(), [raw = gateway.get()] { raw->run_work(); });
   loop.at_end_of_turn([raw = gateway.get()] { return raw->end_turn(); });
@@ -79,8 +78,7 @@ void Gateway::ask(wire::OnBehalf whose, wire::Message message, Done done) {
 void Gateway::submit(wire::OnBehalf whose, std::vector<JobSpec> jobs, bool suspended,
                      SubmitDone done) {
   if (is_stopped_) return done(gateway_stopped());
-  submits_->add(std::move(jobs), std::move(done), clock_.steady_now(), suspended,
-                std::move(whose));
+  submits_->add(std::move(jobs), std::move(done), clock_.steady_now(), suspended, std::move(whose));
 }
 
 TimerId Gateway::after(Duration delay, std::function<void()> work) {

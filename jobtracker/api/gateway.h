@@ -23,8 +23,8 @@ namespace carillon::jobtracker::api {
 wire::OnBehalf on_behalf_of(const Principal& principal, const std::string& address);
 
 // Passes requests of the API on to the cluster, like a job client: first to this job tracker, and
-// where that one redirects, to the owner of the node group. Jobs that are submitted at the same time
-// go out together.
+// where that one redirects, to the owner of the node group. Jobs that are submitted at the same
+// time go out together.
 //
 // It has its own thread with an event loop, on which the operations of the API run.
 //

@@ -45,8 +45,9 @@ CallKey part_of_key(const CallKey& whole, const std::string& part) {
 Problem used_before() {
   return {.status = 422,
           .code = "invalid_argument",
-          .detail = "the header Idempotency-Key was used before with another request (use a new "
-                    "key for each request)",
+          .detail =
+              "the header Idempotency-Key was used before with another request (use a new "
+              "key for each request)",
           .field = "idempotency_key"};
 }
 

@@ -26,8 +26,8 @@ CallKey part_of_key(const CallKey& whole, const std::string& part);
 // The answer to a key that was used for another call.
 Problem used_before();
 
-// The keys of late, so that a key that comes with another body is refused even where the job tracker
-// stores no fingerprint: with errors.
+// The keys of late, so that a key that comes with another body is refused even where the job
+// tracker stores no fingerprint: with errors.
 //
 // Thread: the gateway's.
 class RecentKeys {

@@ -16,7 +16,8 @@ bool is_one_of_words(const std::vector<std::string>& words, const std::string& w
 }
 
 bool has_tag(const wire::Row& row, const std::string& tag) {
-  return tag.empty() || ("," + text_in(row, "tags") + ",").find("," + tag + ",") != std::string::npos;
+  return tag.empty() ||
+         ("," + text_in(row, "tags") + ",").find("," + tag + ",") != std::string::npos;
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "jobtracker/api/api.h"
+#include "jobtracker/api/job_filter.h"
 #include "jobtracker/api/json_rows.h"
 #include "jobtracker/api/row_pages.h"
 #include "jobtracker/api/task_view.h"
-#include "jobtracker/api/job_filter.h"
 #include "shared/job/schedule.h"
 
 namespace carillon::jobtracker::api {
@@ -18,9 +18,9 @@ constexpr int kNextFires = 10;
 constexpr std::int64_t kResultsLooked = 20;
 
 void list_jobs(Api& api, const ExchangePtr& exchange) {
-  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only(
-                                  {"group", "state", "kind", "tag", "owner", "task_prefix", "text",
-                                   "page_size", "page_token"}));
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"group", "state", "kind", "tag",
+                                                               "owner", "task_prefix", "text",
+                                                               "page_size", "page_token"}));
   send_page(api, exchange, list_of_jobs(job_filter_of(exchange->parameters)));
 }
 
@@ -52,8 +52,7 @@ void add_results(Json& item, const std::vector<wire::Row>& history) {
     ++ended;
     if (text_in(row, "state") == "succeeded") ++succeeded;
   }
-  if (ended > 0)
-    item["success_rate"] = static_cast<double>(succeeded) / static_cast<double>(ended);
+  if (ended > 0) item["success_rate"] = static_cast<double>(succeeded) / static_cast<double>(ended);
   if (!history.empty()) item["last_result"] = text_in(history.front(), "state");
 }
 
@@ -76,9 +75,10 @@ void show_job(Api& api, const ExchangePtr& exchange) {
       item["next_fires"] = next_fires(spec, row, api.gateway.clock().wall_now());
       item["etag"] = etag_of(row);
       add_results(item, past.rows);
-      exchange->responder.send({.content_type = "application/json",
-                                .body = text_of(item),
-                                .headers = {{"ETag", etag_of(row)}, {"Cache-Control", "no-store"}}});
+      exchange->responder.send(
+          {.content_type = "application/json",
+           .body = text_of(item),
+           .headers = {{"ETag", etag_of(row)}, {"Cache-Control", "no-store"}}});
     });
   });
 }

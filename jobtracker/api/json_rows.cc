@@ -104,7 +104,8 @@ std::string time_text(WallTime time) {
   const auto us = (time.time_since_epoch() % std::chrono::milliseconds{1}).count();
   std::string text = format_time(time);
   const std::string digits = std::to_string(us < 0 ? us + 1000 : us);
-  text.insert(text.size() - 1, std::string(3 - std::min<std::size_t>(digits.size(), 3), '0') + digits);
+  text.insert(text.size() - 1,
+              std::string(3 - std::min<std::size_t>(digits.size(), 3), '0') + digits);
   return text;
 }
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "jobtracker/api/request_text.h"
+#include "jobtracker/api/parameters.h"
 #include "shared/base/signing.h"
 #include "shared/net/http_url.h"
 #include "shared/wire/base64.h"
@@ -130,7 +130,7 @@ Result<std::string> OidcProvider::sign_in_url(const OidcAttempt& attempt) {
         {"state", attempt.state},
         {"nonce", attempt.nonce},
         {"code_challenge", to_base64url(sha256_bytes(attempt.verifier))}})
-    url += std::string{"&"} + name + "=" + web::url_encoded(value);
+    url += std::string{"&"} + name + "=" + api::percent_encoded(value);
   return url;
 }
 
@@ -140,16 +140,16 @@ Result<std::string> OidcProvider::id_token_for(const std::string& code,
                       .url = discovered_->token_endpoint,
                       .headers = {{"Content-Type", "application/x-www-form-urlencoded"},
                                   {"Accept", "application/json"}}};
-  request.body = "grant_type=authorization_code&code=" + web::url_encoded(code) +
-                 "&redirect_uri=" + web::url_encoded(attempt.redirect_uri) +
-                 "&client_id=" + web::url_encoded(config_.client_id) +
-                 "&code_verifier=" + web::url_encoded(attempt.verifier);
+  request.body = "grant_type=authorization_code&code=" + api::percent_encoded(code) +
+                 "&redirect_uri=" + api::percent_encoded(attempt.redirect_uri) +
+                 "&client_id=" + api::percent_encoded(config_.client_id) +
+                 "&code_verifier=" + api::percent_encoded(attempt.verifier);
   if (!config_.client_secret.empty() && discovered_->takes_basic) {
     request.headers["Authorization"] =
-        "Basic " + wire::to_base64(web::url_encoded(config_.client_id) + ":" +
-                                   web::url_encoded(config_.client_secret));
+        "Basic " + wire::to_base64(api::percent_encoded(config_.client_id) + ":" +
+                                   api::percent_encoded(config_.client_secret));
   } else if (!config_.client_secret.empty()) {
-    request.body += "&client_secret=" + web::url_encoded(config_.client_secret);
+    request.body += "&client_secret=" + api::percent_encoded(config_.client_secret);
   }
   const auto reply = fetch_(request);
   if (!reply.ok()) return unavailable("does not answer: " + reply.error().message);

@@ -33,7 +33,9 @@ Json Operation::to_json() const {
             {"total", total},
             {"done", done},
             {"failed", failed},
-            {"state", !is_over ? "running" : is_stopped ? "stopped" : "done"},
+            {"state", !is_over     ? "running"
+                      : is_stopped ? "stopped"
+                                   : "done"},
             {"created_at", time_text(created_at)},
             {"created_by", principal.name},
             {"errors", Json::array()}};
@@ -44,8 +46,9 @@ Json Operation::to_json() const {
 Result<Operations::OperationPtr> Operations::start(Operation operation) {
   forget_old();
   if (operations_.size() >= kOperationsMax) {
-    return Error{ErrorCode::kLimit, std::to_string(kOperationsMax) +
-                                        " operations are under way or were lately, try again later"};
+    return Error{ErrorCode::kLimit,
+                 std::to_string(kOperationsMax) +
+                     " operations are under way or were lately, try again later"};
   }
   auto one = std::make_shared<Operation>(std::move(operation));
   one->id = std::to_string(gateway_.draw() >> 1);
@@ -64,8 +67,8 @@ void Operations::forget_old() {
   while (operations_.size() >= kOperationsMax) {
     auto oldest = operations_.end();
     for (auto one = operations_.begin(); one != operations_.end(); ++one) {
-      const bool is_older = oldest == operations_.end() ||
-                            one->second->over_at < oldest->second->over_at;
+      const bool is_older =
+          oldest == operations_.end() || one->second->over_at < oldest->second->over_at;
       if (one->second->is_over && is_older) oldest = one;
     }
     if (oldest == operations_.end()) return;
@@ -103,9 +106,8 @@ void Operations::go_on(const OperationPtr& operation) {
     const Operation::Target target = std::move(one.targets.front());
     one.targets.pop_front();
     ++one.under_way;
-    one.act(one, target, [this, operation, target](const Status& status) {
-      finish(operation, target, status);
-    });
+    one.act(one, target,
+            [this, operation, target](const Status& status) { finish(operation, target, status); });
   }
   const bool may_have_more =
       !one.is_stopped && static_cast<std::size_t>(one.phase) < one.source.queries.size();
@@ -123,7 +125,8 @@ void Operations::list_more(const OperationPtr& operation) {
   gateway_.ask(on_behalf_of(operation->principal, operation->address), std::move(query),
                [this, operation](const Result<wire::Message>& answer) {
                  operation->is_listing = false;
-                 const auto* rows = answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
+                 const auto* rows =
+                     answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
                  if (rows != nullptr) return on_listed(operation, *rows);
                  // What is not listed is not done.
                  operation->is_stopped = true;

@@ -17,8 +17,8 @@
 
 namespace carillon::jobtracker::api {
 
-// A bulk action under way, or over: one act for each of many jobs or runs. It lives in the memory of
-// the job tracker that was asked, and ends with it; what was done stays done.
+// A bulk action under way, or over: one act for each of many jobs or runs. It lives in the memory
+// of the job tracker that was asked, and ends with it; what was done stays done.
 struct Operation {
   struct Target {
     std::string group{};

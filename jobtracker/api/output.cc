@@ -36,11 +36,11 @@ void send_output_page(Api& api, const ExchangePtr& exchange, JobId id, std::int6
       if (is_of_attempt(row, attempt)) items.push_back(item_of(row));
     }
     const bool may_have_more = static_cast<std::int64_t>(rows.rows.size()) >= limit;
-    exchange->send({{"items", std::move(items)},
-                    {"next_page_token", may_have_more
-                                            ? page_token({.after = rows.next}, exchange->path(),
-                                                         exchange->parameters)
-                                            : std::string{}}});
+    exchange->send(
+        {{"items", std::move(items)},
+         {"next_page_token",
+          may_have_more ? page_token({.after = rows.next}, exchange->path(), exchange->parameters)
+                        : std::string{}}});
   });
 }
 
@@ -53,7 +53,8 @@ struct OutputText {
   std::string text{};
 };
 
-void collect_text(Api& api, const ExchangePtr& exchange, const std::shared_ptr<OutputText>& output) {
+void collect_text(Api& api, const ExchangePtr& exchange,
+                  const std::shared_ptr<OutputText>& output) {
   wire::Query query{
       .what = "output", .job_id = output->id, .limit = kChunksOfQuery, .after = output->after};
   ask_rows(api, exchange, std::move(query), [&api, exchange, output](const wire::Rows& rows) {
@@ -135,9 +136,8 @@ void follow(Api& api, const ExchangePtr& exchange, const FollowingPtr& following
         for (const wire::Row& row : rows->rows) {
           if (!is_of_attempt(row, following->attempt)) continue;
           following->written_at = api.gateway.clock().steady_now();
-          const bool is_read =
-              following->stream.write("id: " + rows->next + "\nevent: output\ndata: " +
-                                      text_of(item_of(row)) + "\n\n");
+          const bool is_read = following->stream.write(
+              "id: " + rows->next + "\nevent: output\ndata: " + text_of(item_of(row)) + "\n\n");
           if (!is_read) return;
         }
         if (!rows->rows.empty()) return follow(api, exchange, following);
@@ -164,16 +164,16 @@ void begin_following(Api& api, const ExchangePtr& exchange, JobId id, std::int64
 
 void show_output(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
-  CARILLON_TRY_CALL(exchange, parameters.allow_only({"attempt", "follow", "format", "page_size",
-                                                     "page_token"}));
+  CARILLON_TRY_CALL(
+      exchange, parameters.allow_only({"attempt", "follow", "format", "page_size", "page_token"}));
   const JobId id = CARILLON_TRY_CALL(exchange, job_id_of(exchange->parts[0]));
   const std::int64_t attempt =
       CARILLON_TRY_CALL(exchange, parameters.number("attempt", 0, 0, 1'000'000));
   const bool follows = CARILLON_TRY_CALL(exchange, parameters.flag("follow"));
   const std::string format = parameters.text("format");
   if (!format.empty() && format != "text" && format != "json") {
-    return exchange->fail(Error{ErrorCode::kInvalidArgument,
-                                "format is '" + format + "', must be text or json"});
+    return exchange->fail(
+        Error{ErrorCode::kInvalidArgument, "format is '" + format + "', must be text or json"});
   }
   if (follows) return begin_following(api, exchange, id, attempt);
   if (format != "text") return send_output_page(api, exchange, id, attempt);

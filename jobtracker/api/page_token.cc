@@ -48,17 +48,18 @@ bool take_number(std::string_view& text, Number& number) {
 
 std::string page_token(const PageStart& start, const std::string& list,
                        const Parameters& parameters) {
-  return url_safe(wire::to_base64(hash_of_list(list, parameters) + std::to_string(start.phase) + '|' +
-                            std::to_string(start.skipped) + '|' + start.after));
+  return url_safe(wire::to_base64(hash_of_list(list, parameters) + std::to_string(start.phase) +
+                                  '|' + std::to_string(start.skipped) + '|' + start.after));
 }
 
 Result<PageStart> page_start(const std::string& list, const Parameters& parameters) {
   const std::string token = parameters.text(kTokenName);
   if (token.empty()) return PageStart{};
-  const Error bad{ErrorCode::kInvalidArgument,
-                  std::string{kTokenName} +
-                      " is not one of this list with these parameters (repeat the parameters of the "
-                      "first page)"};
+  const Error bad{
+      ErrorCode::kInvalidArgument,
+      std::string{kTokenName} +
+          " is not one of this list with these parameters (repeat the parameters of the "
+          "first page)"};
   const auto decoded = wire::from_base64(base64_of(token));
   if (!decoded || decoded->size() < kListHashLength) return bad;
   std::string_view text = *decoded;

@@ -17,12 +17,9 @@ constexpr std::size_t kPasswordMin = 8;
 constexpr std::size_t kPasswordMax = 1024;
 
 Json principal_item(const PrincipalRow& row) {
-  Json item{{"name", row.principal.name},
-            {"role", to_string(row.principal.role)},
-            {"groups", row.principal.groups},
-            {"created_at", json_of_time(row.created_at)},
-            {"created_by", row.created_by},
-            {"expires_at", json_of_time(row.expires_at)}};
+  Json item{{"name", row.principal.name},     {"role", to_string(row.principal.role)},
+            {"groups", row.principal.groups}, {"created_at", json_of_time(row.created_at)},
+            {"created_by", row.created_by},   {"expires_at", json_of_time(row.expires_at)}};
   if (row.principal.kind == kUserKind) item["language"] = row.language;
   if (row.principal.kind == kKeyKind) item["public_key"] = row.secret;
   return item;
@@ -106,9 +103,9 @@ Result<wire::PutPrincipal> read_principal(Body& body, std::string kind, WallTime
 
 Status check_password(const std::string& password) {
   if (password.size() >= kPasswordMin && password.size() <= kPasswordMax) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               "password has " + std::to_string(password.size()) + " bytes, must be " +
-                   std::to_string(kPasswordMin) + " to " + std::to_string(kPasswordMax)};
+  return Error{ErrorCode::kInvalidArgument, "password has " + std::to_string(password.size()) +
+                                                " bytes, must be " + std::to_string(kPasswordMin) +
+                                                " to " + std::to_string(kPasswordMax)};
 }
 
 // Stores a user with this password. Its hash takes a while.
@@ -129,8 +126,8 @@ void add_user(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   if (is_denied(exchange)) return;
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  wire::PutPrincipal put = CARILLON_TRY_CALL(
-      exchange, read_principal(body, kUserKind, api.gateway.clock().wall_now()));
+  wire::PutPrincipal put =
+      CARILLON_TRY_CALL(exchange, read_principal(body, kUserKind, api.gateway.clock().wall_now()));
   const std::string password = CARILLON_TRY_CALL(exchange, body.required_text("password"));
   CARILLON_TRY_CALL(exchange, check_password(password));
   put.language = CARILLON_TRY_CALL(exchange, body.text("language"));
@@ -148,9 +145,10 @@ void change_user(Api& api, const ExchangePtr& exchange) {
   const auto row = api.registry.row(kUserKind, name);
   if (!row) return exchange->fail(Error{ErrorCode::kNotFound, "there is no user '" + name + "'"});
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  wire::PutPrincipal put{
-      .kind = kUserKind, .name = name, .expires_us = row->expires_at.time_since_epoch().count(),
-      .replaces = true};
+  wire::PutPrincipal put{.kind = kUserKind,
+                         .name = name,
+                         .expires_us = row->expires_at.time_since_epoch().count(),
+                         .replaces = true};
   const std::string role = CARILLON_TRY_CALL(exchange, body.text("role"));
   if (!role.empty()) CARILLON_TRY_CALL(exchange, parse_role(role));
   put.role = role.empty() ? to_string(row->principal.role) : role;
@@ -161,8 +159,7 @@ void change_user(Api& api, const ExchangePtr& exchange) {
   put.language = language.value_or(row->language);
   const std::string password = CARILLON_TRY_CALL(exchange, body.text("password"));
   CARILLON_TRY_CALL(exchange, body.finish());
-  if (password.empty())
-    return store_principal(api, exchange, std::move(put), 200, Json::object());
+  if (password.empty()) return store_principal(api, exchange, std::move(put), 200, Json::object());
   CARILLON_TRY_CALL(exchange, check_password(password));
   store_user(api, exchange, std::move(put), 200, password);
 }
@@ -171,8 +168,8 @@ void add_token(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   if (is_denied(exchange)) return;
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  wire::PutPrincipal put = CARILLON_TRY_CALL(
-      exchange, read_principal(body, kTokenKind, api.gateway.clock().wall_now()));
+  wire::PutPrincipal put =
+      CARILLON_TRY_CALL(exchange, read_principal(body, kTokenKind, api.gateway.clock().wall_now()));
   CARILLON_TRY_CALL(exchange, body.finish());
   const std::string token = make_access_token();
   put.secret = sha256_hex(token);
@@ -183,8 +180,8 @@ void add_key(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   if (is_denied(exchange)) return;
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  wire::PutPrincipal put = CARILLON_TRY_CALL(
-      exchange, read_principal(body, kKeyKind, api.gateway.clock().wall_now()));
+  wire::PutPrincipal put =
+      CARILLON_TRY_CALL(exchange, read_principal(body, kKeyKind, api.gateway.clock().wall_now()));
   put.secret = CARILLON_TRY_CALL(exchange, body.text("public_key"));
   CARILLON_TRY_CALL(exchange, body.finish());
   Json more = Json::object();
@@ -221,9 +218,8 @@ void remove_key(Api& api, const ExchangePtr& exchange) {
 
 void list_audit(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
-  CARILLON_TRY_CALL(exchange,
-                    parameters.allow_only({"group", "task_id", "by", "since", "until", "action",
-                                           "text", "page_size", "page_token"}));
+  CARILLON_TRY_CALL(exchange, parameters.allow_only({"group", "task_id", "by", "since", "until",
+                                                     "action", "text", "page_size", "page_token"}));
   const auto since = CARILLON_TRY_CALL(exchange, parameters.time("since"));
   const auto until = CARILLON_TRY_CALL(exchange, parameters.time("until"));
   wire::Query query{.what = "audit",

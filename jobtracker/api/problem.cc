@@ -72,8 +72,8 @@ std::string field_in(std::string_view message) {
       std::find_if_not(message.begin(), message.end(), is_in_name) - message.begin());
   const std::string_view name = message.substr(0, end);
   const std::string_view rest = message.substr(end);
-  constexpr std::array<std::string_view, 12> kNoFields{"the", "a",    "an",  "no",    "there", "this",
-                                                       "task", "job", "too", "group", "only",  "it"};
+  constexpr std::array<std::string_view, 12> kNoFields{
+      "the", "a", "an", "no", "there", "this", "task", "job", "too", "group", "only", "it"};
   const bool is_word = std::find(kNoFields.begin(), kNoFields.end(), name) != kNoFields.end();
   if (name.empty() || is_word) return {};
   constexpr std::array<std::string_view, 5> kAfter{" is ", " has ", ": ", " '", " must "};

@@ -14,9 +14,9 @@ namespace carillon::jobtracker::api {
 
 struct Problem {
   int status = 500;
-  std::string code{};    // as in docs/reference/http-api.md: "not_found"
-  std::string detail{};  // names the object and the remedy
-  std::string field{};   // the field or parameter that is wrong; empty: unknown
+  std::string code{};                   // as in docs/reference/http-api.md: "not_found"
+  std::string detail{};                 // names the object and the remedy
+  std::string field{};                  // the field or parameter that is wrong; empty: unknown
   std::optional<std::int64_t> limit{};  // that it exceeds
 };
 

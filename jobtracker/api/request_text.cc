@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+#include <utility>
+
+#include "jobtracker/api/parameters.h"
 
 namespace carillon::jobtracker::web {
 namespace {
@@ -15,25 +17,6 @@ std::string_view take_part(std::string_view& text, char separator) {
   return part;
 }
 
-std::optional<std::string> url_decoded(std::string_view text) {
-  constexpr int kHex = 16;
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i] == '+' ? ' ' : text[i];
-      continue;
-    }
-    unsigned char byte = 0;
-    const std::string_view digits = text.substr(i + 1, 2);
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), byte, kHex);
-    if (digits.size() != 2 || parsed.ec != std::errc{} || parsed.ptr != digits.end())
-      return std::nullopt;
-    decoded += static_cast<char>(byte);
-    i += 2;
-  }
-  return decoded;
-}
-
 }  // namespace
 
 std::string_view target_path(std::string_view target) { return target.substr(0, target.find('?')); }
@@ -44,27 +27,11 @@ std::optional<std::string> query_value(std::string_view target, std::string_view
   std::string_view rest = target.substr(question + 1);
   while (!rest.empty()) {
     std::string_view value = take_part(rest, '&');
-    if (take_part(value, '=') == name) return url_decoded(value);
+    if (take_part(value, '=') != name) continue;
+    auto decoded = api::percent_decoded(value, true);
+    return decoded.ok() ? std::optional{std::move(decoded).value()} : std::nullopt;
   }
   return std::nullopt;
-}
-
-std::string url_encoded(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  constexpr std::string_view kPlain = "-._~";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_ascii = byte < 0x80;
-    if (is_ascii && (std::isalnum(byte) != 0 || kPlain.find(c) != std::string_view::npos)) {
-      encoded += c;
-    } else {
-      encoded += '%';
-      encoded += kDigits[byte >> 4];
-      encoded += kDigits[byte & 0xF];
-    }
-  }
-  return encoded;
 }
 
 std::string cookie_of(const net::HttpCall& call, std::string_view name) {

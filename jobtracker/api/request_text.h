@@ -6,15 +6,13 @@
 
 #include "shared/net/http/http_server.h"
 
-// The parts of a request, and texts for URLs. Thread: any.
+// The parts of a request. Thread: any.
 namespace carillon::jobtracker::web {
 
 // "/metrics" of "/metrics?x=1".
 std::string_view target_path(std::string_view target);
 // The first parameter of the query with this name, decoded. None: it is missing or badly encoded.
 std::optional<std::string> query_value(std::string_view target, std::string_view name);
-// Percent-encoded, for one value in a query or in a form.
-std::string url_encoded(std::string_view text);
 
 // The value of a cookie; empty: it was not sent.
 std::string cookie_of(const net::HttpCall& call, std::string_view name);

@@ -80,10 +80,9 @@ Result<Router::Match> Router::match(std::string_view method, std::string_view pa
       match.methods.emplace_back(route.method);
       continue;
     }
-    const bool is_better =
-        match.route == nullptr ||
-        std::pair{has_action(route.path), blanks_in(match.route->path)} >
-            std::pair{has_action(match.route->path), blanks_in(route.path)};
+    const bool is_better = match.route == nullptr ||
+                           std::pair{has_action(route.path), blanks_in(match.route->path)} >
+                               std::pair{has_action(match.route->path), blanks_in(route.path)};
     if (!is_better) continue;
     match.route = &route;
     values = std::move(*found);

@@ -20,7 +20,8 @@ struct Route {
   // Below kRoot. {} stands for one part; an action follows after a colon: "/jobs/{}/{}:trigger".
   std::string_view path;
   Handler handler;
-  // Of the role: checked before the call. The job tracker checks each request again, with its groups.
+  // Of the role: checked before the call. The job tracker checks each request again, with its
+  // groups.
   Right right;
 };
 
@@ -37,9 +38,9 @@ class Router {
   explicit Router(std::vector<Route> routes) : routes_(std::move(routes)) {}
 
   struct Match {
-    const Route* route = nullptr;          // nullptr: no such path, or not this method
-    std::vector<std::string> parts{};      // decoded
-    std::vector<std::string> methods{};    // without a route: those that the path has
+    const Route* route = nullptr;        // nullptr: no such path, or not this method
+    std::vector<std::string> parts{};    // decoded
+    std::vector<std::string> methods{};  // without a route: those that the path has
   };
   // `path`: as sent, without parameters. A colon that belongs to a name may be sent as %3A or as it
   // is. Error: kInvalidArgument for a path that cannot be decoded.

@@ -59,8 +59,7 @@ void on_rows(Api& api, const PageWorkPtr& work, const wire::Rows& rows) {
   work->start.skipped = 0;
   work->start.after = rows.next;
   if (rows.next.empty()) ++work->start.phase;
-  const bool is_over =
-      static_cast<std::size_t>(work->start.phase) >= work->list.queries.size();
+  const bool is_over = static_cast<std::size_t>(work->start.phase) >= work->list.queries.size();
   if (is_over) return finish_page(work, false);
   const bool is_late = ++work->queries >= kQueriesMax ||
                        api.gateway.clock().steady_now() - work->began > kSearchTimeMax;
@@ -74,8 +73,7 @@ void collect_rows(Api& api, const PageWorkPtr& work) {
   const auto left = static_cast<std::int64_t>(work->size - work->items.size());
   // The rows that were returned before are asked for again.
   const std::int64_t wanted = work->list.matches ? kRowsOfQuery : left;
-  query.limit =
-      std::min(kRowsOfQuery, wanted + static_cast<std::int64_t>(work->start.skipped));
+  query.limit = std::min(kRowsOfQuery, wanted + static_cast<std::int64_t>(work->start.skipped));
   ask_rows(api, work->exchange, std::move(query),
            [&api, work](const wire::Rows& rows) { on_rows(api, work, rows); });
 }
@@ -108,8 +106,8 @@ Result<std::int64_t> page_size_of(const Parameters& parameters) {
 
 void send_page(Api& api, const ExchangePtr& exchange, RowList list) {
   auto work = std::make_shared<PageWork>();
-  work->size = static_cast<std::size_t>(
-      CARILLON_TRY_CALL(exchange, page_size_of(exchange->parameters)));
+  work->size =
+      static_cast<std::size_t>(CARILLON_TRY_CALL(exchange, page_size_of(exchange->parameters)));
   work->start = CARILLON_TRY_CALL(exchange, page_start(exchange->path(), exchange->parameters));
   if (work->start.phase >= static_cast<int>(list.queries.size()))
     return exchange->fail(Error{ErrorCode::kInvalidArgument, "page_token is not one of this list"});
@@ -126,8 +124,8 @@ void ask_all_rows(Api& api, const ExchangePtr& exchange, wire::Query query, std:
 }
 
 void send_items(const ExchangePtr& exchange, std::vector<Json> items, const std::string& name) {
-  const auto size = static_cast<std::size_t>(
-      CARILLON_TRY_CALL(exchange, page_size_of(exchange->parameters)));
+  const auto size =
+      static_cast<std::size_t>(CARILLON_TRY_CALL(exchange, page_size_of(exchange->parameters)));
   PageStart start = CARILLON_TRY_CALL(exchange, page_start(exchange->path(), exchange->parameters));
   const auto key = [&name](const Json& item) { return item.value(name, std::string{}); };
   std::stable_sort(items.begin(), items.end(),
@@ -140,9 +138,8 @@ void send_items(const ExchangePtr& exchange, std::vector<Json> items, const std:
     start.after = key(*at);
     page.push_back(std::move(*at));
   }
-  const std::string token = at == items.end()
-                                ? std::string{}
-                                : page_token(start, exchange->path(), exchange->parameters);
+  const std::string token =
+      at == items.end() ? std::string{} : page_token(start, exchange->path(), exchange->parameters);
   exchange->send({{"items", std::move(page)}, {"next_page_token", token}});
 }
 

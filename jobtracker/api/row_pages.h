@@ -12,8 +12,8 @@
 
 namespace carillon::jobtracker::api {
 
-// A list of the API: rows of a query, or of several, one after the other, of which those that do not
-// match the filters of the call are left out.
+// A list of the API: rows of a query, or of several, one after the other, of which those that do
+// not match the filters of the call are left out.
 //
 // A page has at most page_size items. It may have fewer, even none, although more follow: where few
 // rows match, a call searches for a limited time.
@@ -41,7 +41,8 @@ void ask_all_rows(Api& api, const ExchangePtr& exchange, wire::Query query, std:
 // A page of items that are all at hand. `name`: the field that identifies them and sorts them.
 void send_items(const ExchangePtr& exchange, std::vector<Json> items, const std::string& name);
 
-// Whether one of the fields contains the text, whatever the case of ASCII letters; also for no text.
+// Whether one of the fields contains the text, whatever the case of ASCII letters; also for no
+// text.
 bool contains_text(const wire::Row& row, const std::string& text,
                    std::initializer_list<std::string_view> fields);
 // Whether a field equals the text, or no text is given.

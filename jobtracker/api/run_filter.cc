@@ -13,8 +13,7 @@ Result<JobId> job_id_of(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [at, failed] = std::from_chars(text.data(), end, number);
   if (failed == std::errc{} && at == end && number > 0) return JobId{number};
-  return Error{ErrorCode::kInvalidArgument,
-               "job_id is '" + text + "', must be a number above 0"};
+  return Error{ErrorCode::kInvalidArgument, "job_id is '" + text + "', must be a number above 0"};
 }
 
 Result<RunFilter> run_filter_of(std::string list, const Parameters& parameters) {

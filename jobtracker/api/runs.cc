@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t kAttemptsMax = 1000;
 
 void list_runs(Api& api, const ExchangePtr& exchange, const std::string& list) {
-  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only(
-                                  {"group", "task_id", "task_prefix", "state", "since", "until",
-                                   "job_id", "text", "page_size", "page_token"}));
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"group", "task_id", "task_prefix",
+                                                               "state", "since", "until", "job_id",
+                                                               "text", "page_size", "page_token"}));
   const RunFilter filter = CARILLON_TRY_CALL(exchange, run_filter_of(list, exchange->parameters));
   send_page(api, exchange, list_of_runs(filter));
 }
@@ -50,27 +50,28 @@ void add_spec(Api& api, const ExchangePtr& exchange, Json item) {
 void show_run(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   const JobId id = CARILLON_TRY_CALL(exchange, job_id_of(exchange->parts[0]));
-  ask_rows(api, exchange, {.what = "job", .job_id = id}, [&api, exchange, id](const wire::Rows& rows) {
-    if (rows.rows.empty())
-      return exchange->fail(Error{ErrorCode::kNotFound, "there is no such run"});
-    const wire::Row& row = rows.rows.front();
-    Json item{{"job_id", std::to_string(id.value)},
-              {"task_id", text_in(row, "task_id")},
-              {"group", text_in(row, "group")},
-              {"kind", field_of(row, "kind") == nullptr ? Json{} : Json(text_in(row, "kind"))},
-              {"state", text_in(row, "state")},
-              {"attempt", number_in(row, "attempt")},
-              {"done", flag_in(row, "done")}};
-    const wire::Query history{.what = "history", .group = text_in(row, "group"), .job_id = id};
-    ask_all_rows(api, exchange, history, kAttemptsMax,
-                 [&api, exchange, item = std::move(item)](std::vector<wire::Row> past) mutable {
-                   std::reverse(past.begin(), past.end());
-                   item["attempts"] = Json::array();
-                   for (const wire::Row& one : past) item["attempts"].push_back(item_of(one));
-                   item["spec"] = nullptr;
-                   add_spec(api, exchange, std::move(item));
-                 });
-  });
+  ask_rows(
+      api, exchange, {.what = "job", .job_id = id}, [&api, exchange, id](const wire::Rows& rows) {
+        if (rows.rows.empty())
+          return exchange->fail(Error{ErrorCode::kNotFound, "there is no such run"});
+        const wire::Row& row = rows.rows.front();
+        Json item{{"job_id", std::to_string(id.value)},
+                  {"task_id", text_in(row, "task_id")},
+                  {"group", text_in(row, "group")},
+                  {"kind", field_of(row, "kind") == nullptr ? Json{} : Json(text_in(row, "kind"))},
+                  {"state", text_in(row, "state")},
+                  {"attempt", number_in(row, "attempt")},
+                  {"done", flag_in(row, "done")}};
+        const wire::Query history{.what = "history", .group = text_in(row, "group"), .job_id = id};
+        ask_all_rows(api, exchange, history, kAttemptsMax,
+                     [&api, exchange, item = std::move(item)](std::vector<wire::Row> past) mutable {
+                       std::reverse(past.begin(), past.end());
+                       item["attempts"] = Json::array();
+                       for (const wire::Row& one : past) item["attempts"].push_back(item_of(one));
+                       item["spec"] = nullptr;
+                       add_spec(api, exchange, std::move(item));
+                     });
+      });
 }
 
 void act_on_run(Api& api, const ExchangePtr& exchange, wire::Verb verb) {

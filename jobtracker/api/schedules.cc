@@ -74,17 +74,17 @@ std::string schedule_words(const Schedule& schedule) {
 
 Result<Json> fires_of_preview(const SchedulePreview& preview) {
   auto compiled = CARILLON_TRY(CompiledSchedule::compile(preview.schedule, preview.from));
-  const Zone zone = preview.schedule.tz.empty()
-                        ? Zone::utc()
-                        : CARILLON_TRY(Zone::load(preview.schedule.tz));
-  const auto cron = Cron::parse(preview.schedule.cron.empty() ? "* * * * *" : preview.schedule.cron);
+  const Zone zone =
+      preview.schedule.tz.empty() ? Zone::utc() : CARILLON_TRY(Zone::load(preview.schedule.tz));
+  const auto cron =
+      Cron::parse(preview.schedule.cron.empty() ? "* * * * *" : preview.schedule.cron);
   Json fires = Json::array();
   std::optional<WallTime> fire = compiled.first_fire(preview.from);
   while (fire && static_cast<std::int64_t>(fires.size()) < preview.count) {
-    fires.push_back({{"at", time_text(*fire)},
-                     {"local", local_time_text(*fire, zone)},
-                     {"dst", dst_mark(*fire, preview.schedule, zone,
-                                      cron.ok() ? &cron.value() : nullptr)}});
+    fires.push_back(
+        {{"at", time_text(*fire)},
+         {"local", local_time_text(*fire, zone)},
+         {"dst", dst_mark(*fire, preview.schedule, zone, cron.ok() ? &cron.value() : nullptr)}});
     fire = compiled.next_fire(*fire);
   }
   return fires;
@@ -158,9 +158,10 @@ void preview_schedule(Api& api, const ExchangePtr& exchange) {
   const bool is_begun = api.gateway.run_aside([exchange, preview] {
     const auto fires = fires_of_preview(preview);
     return [exchange, preview, fires] {
-      Json answer{{"words", fires.ok() ? sentence(schedule_words(preview.schedule)) : std::string{}},
-                  {"fires", fires.ok() ? fires.value() : Json::array()},
-                  {"error", fires.ok() ? Json{} : Json(fires.error().message)}};
+      Json answer{
+          {"words", fires.ok() ? sentence(schedule_words(preview.schedule)) : std::string{}},
+          {"fires", fires.ok() ? fires.value() : Json::array()},
+          {"error", fires.ok() ? Json{} : Json(fires.error().message)}};
       exchange->send(answer);
     };
   });

@@ -45,9 +45,9 @@ void list_versions(Api& api, const ExchangePtr& exchange) {
 // Error: kInvalidArgument.
 Result<std::string> version_of_path(const ExchangePtr& exchange) {
   const std::string& version = exchange->parts[2];
-  const bool is_number = version.size() <= 18 && std::all_of(version.begin(), version.end(), [](char c) {
-                           return c >= '0' && c <= '9';
-                         });
+  const bool is_number =
+      version.size() <= 18 &&
+      std::all_of(version.begin(), version.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (is_number) return version;
   return Error{ErrorCode::kInvalidArgument, "version is '" + version + "', must be a number"};
 }
@@ -87,9 +87,8 @@ void restore_version(Api& api, const ExchangePtr& exchange) {
 void put_script(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  wire::Act act{.verb = wire::Verb::kSetScript,
-                .group = exchange->parts[0],
-                .task_id = exchange->parts[1]};
+  wire::Act act{
+      .verb = wire::Verb::kSetScript, .group = exchange->parts[0], .task_id = exchange->parts[1]};
   act.payload = CARILLON_TRY_CALL(exchange, body.required_text("source"));
   act.language = CARILLON_TRY_CALL(exchange, body.text("language"));
   act.remark = CARILLON_TRY_CALL(exchange, body.text("remark"));

@@ -150,9 +150,10 @@ bool SignIn::is_secure(const net::HttpCall& call) const {
   return around_.is_secure && around_.is_secure(call);
 }
 
-void SignIn::log_sign_in(const Principal& principal, const net::HttpCall& call) const {
-  log_.info("signed in", "kind", principal.kind, "name", principal.name, "role",
-            to_string(principal.role), "address", call.peer);
+void SignIn::log_sign_in(const Logger& log, const Principal& principal,
+                         const std::string& address) {
+  log.info("signed in", "kind", principal.kind, "name", principal.name, "role",
+           to_string(principal.role), "address", address);
 }
 
 // ---- who it is ----
@@ -409,7 +410,7 @@ void SignIn::check_password(const net::HttpCall& call, const std::string& name,
   session.password_mark = password_mark_of(row->secret);
   auto response = signed_in(session, row->principal, row->language, key.value(), is_secure(call));
   if (!response.ok()) return answer(web::problem_of(response.error()));
-  log_sign_in(row->principal, call);
+  log_sign_in(log_, row->principal, call.peer);
   answer(std::move(response).value());
 }
 
@@ -438,12 +439,15 @@ void SignIn::use_link(const net::HttpCall& call, const std::string& one_time,
   auto response = signed_in(session, principal, "", key.value(), is_secure(call));
   if (!response.ok()) return answer(web::problem_of(response.error()));
   throttle_.succeeded("", call.peer);
-  log_sign_in(principal, call);
   around_.desk.remove_principal(
       on_own_behalf(session.kind, session.name, call),
       {.kind = kLinkKind, .name = row->principal.name},
-      [answer, response = std::move(response).value()](const Status& status) {
-        if (status.ok()) return answer(response);
+      [answer, log = log_, principal, address = call.peer,
+       response = std::move(response).value()](const Status& status) {
+        if (status.ok()) {
+          log_sign_in(log, principal, address);
+          return answer(response);
+        }
         const bool was_used = status.error().code == ErrorCode::kNotFound ||
                               status.error().code == ErrorCode::kConflict;
         answer(was_used ? unauthenticated("the link was used") : web::problem_of(status.error()));

@@ -139,7 +139,8 @@ class SignIn {
                          const net::HttpCall& call) const;
 
   bool is_secure(const net::HttpCall& call) const;
-  void log_sign_in(const Principal& principal, const net::HttpCall& call) const;
+  static void log_sign_in(const Logger& log, const Principal& principal,
+                          const std::string& address);
 
   const SignInConfig config_;
   const Surroundings around_;

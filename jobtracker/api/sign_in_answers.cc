@@ -5,7 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "jobtracker/api/request_text.h"
+#include "jobtracker/api/parameters.h"
+#include "jobtracker/api/problem.h"
 #include "shared/base/time_text.h"
 
 namespace carillon::jobtracker::web {
@@ -15,53 +16,6 @@ using Json = nlohmann::json;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-const char* title_of(int status) {
-  switch (status) {
-    case 400:
-      return "Bad request";
-    case 401:
-      return "Not signed in";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not found";
-    case 405:
-      return "Method not allowed";
-    case 409:
-      return "Conflict";
-    case 429:
-      return "Too many requests";
-    case 503:
-      return "Unavailable";
-    case 504:
-      return "Timeout";
-    default:
-      return "Error";
-  }
-}
-
-int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-      return 400;
-    case ErrorCode::kNotFound:
-      return 404;
-    case ErrorCode::kConflict:
-      return 409;
-    case ErrorCode::kUnavailable:
-      return 503;
-    case ErrorCode::kTimeout:
-      return 504;
-    case ErrorCode::kLimit:
-      return 429;
-    case ErrorCode::kDenied:
-      return 403;
-    case ErrorCode::kCorrupt:
-      break;
-  }
-  return 500;
 }
 
 // With microseconds.
@@ -79,20 +33,15 @@ std::string exact_time(WallTime time) {
 
 net::HttpResponse problem(int status, const std::string& code, const std::string& detail,
                           const std::string& field) {
-  Json body{{"type", "about:blank"},
-            {"title", title_of(status)},
-            {"status", status},
-            {"code", code},
-            {"detail", detail}};
-  if (!field.empty()) body["field"] = field;
-  return {.status = status,
-          .content_type = "application/problem+json",
-          .body = text_of(body),
-          .headers = {{"Cache-Control", "no-store"}}};
+  net::HttpResponse response = api::response_of(
+      api::Problem{.status = status, .code = code, .detail = detail, .field = field});
+  response.headers["Cache-Control"] = "no-store";
+  return response;
 }
 
 net::HttpResponse problem_of(const Error& error) {
-  return problem(status_of(error.code), to_string(error.code), error.message);
+  const api::Problem found = api::problem_of(error);
+  return problem(found.status, found.code, found.detail, found.field);
 }
 
 net::HttpResponse try_later(int status, const std::string& detail, Duration after) {
@@ -134,7 +83,7 @@ net::HttpResponse redirect(const std::string& location) {
 }
 
 net::HttpResponse redirect_to_sign_in(const std::string& error) {
-  return redirect("/#/login?error=" + url_encoded(error));
+  return redirect("/#/login?error=" + api::percent_encoded(error));
 }
 
 void set_session_cookie(net::HttpResponse& response, const std::string& value, bool is_secure) {

@@ -108,7 +108,7 @@ Result<net::HttpResponse> SignIn::sign_in_by_code(const std::string& code,
   Principal principal{.kind = session.kind, .name = name};
   if (person.own_role) principal.role = person.own_role->role;
   auto state = CARILLON_TRY(signed_in(session, principal, "", key, is_secure(call)));
-  log_sign_in(principal, call);
+  log_sign_in(log_, principal, call.peer);
   net::HttpResponse response = web::redirect("/");
   response.headers["Set-Cookie"] = state.headers.at("Set-Cookie");
   return response;

@@ -15,10 +15,8 @@ constexpr const char* kMaskText = "***";
 
 SubmitAnswer rejected_answer(const std::string& task_id, const std::string& group,
                              const Error& why) {
-  return {.task_id = task_id,
-          .group = group,
-          .status = SubmitStatus::kRejected,
-          .reason = why.message};
+  return {
+      .task_id = task_id, .group = group, .status = SubmitStatus::kRejected, .reason = why.message};
 }
 
 Submission::One read_one(std::string_view text) {
@@ -129,18 +127,18 @@ void submit(Api& api, const ExchangePtr& exchange, Submission submission, OnSubm
     valid.push_back(std::move(*one.spec));
     one.spec.emplace();  // It marks the place.
   }
-  const auto merge = [jobs = std::make_shared<std::vector<Submission::One>>(
-                          std::move(submission.jobs)),
-                      then = std::move(then)](Result<std::vector<SubmitAnswer>> sent) {
-    if (!sent.ok()) return then(sent.error());
-    auto next = sent.value().begin();
-    std::vector<SubmitAnswer> all;
-    for (Submission::One& one : *jobs) {
-      const bool is_sent = one.spec && next != sent.value().end();
-      all.push_back(is_sent ? std::move(*next++) : std::move(one.answer));
-    }
-    then(std::move(all));
-  };
+  const auto merge =
+      [jobs = std::make_shared<std::vector<Submission::One>>(std::move(submission.jobs)),
+       then = std::move(then)](Result<std::vector<SubmitAnswer>> sent) {
+        if (!sent.ok()) return then(sent.error());
+        auto next = sent.value().begin();
+        std::vector<SubmitAnswer> all;
+        for (Submission::One& one : *jobs) {
+          const bool is_sent = one.spec && next != sent.value().end();
+          all.push_back(is_sent ? std::move(*next++) : std::move(one.answer));
+        }
+        then(std::move(all));
+      };
   if (valid.empty()) return merge(std::vector<SubmitAnswer>{});
   if (key) {
     return submit_numbered(api, exchange, *key, std::move(valid), submission.suspended, merge);

@@ -14,6 +14,7 @@ constexpr const char* kHealth = "/healthz";
 constexpr const char* kReady = "/readyz";
 constexpr const char* kMetrics = "/metrics";
 constexpr const char* kPages =
+    "/api/v1   the HTTP API; /api/v1/docs describes it. A browser gets the console here\n"
     "/healthz  whether the process is alive\n"
     "/readyz   whether the store answers and jobs are handed out\n"
     "/metrics  metrics in the Prometheus text format\n"
@@ -103,7 +104,7 @@ OperationsPages::~OperationsPages() {
 // On the HTTP thread.
 std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall& head) {
   // First: paths of xxl-job begin with /api/, too.
-  if (further_.is_target && further_.is_target(head.target)) return further_.check_head(head);
+  if (further_.takes && further_.takes(head)) return further_.check_head(head);
   if (xxl_ != nullptr && XxlAdmin::is_target(head.target)) return xxl_->check_head(head);
   if (head.method != "GET")
     return net::HttpResponse{.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}};
@@ -117,8 +118,7 @@ std::optional<net::HttpResponse> OperationsPages::check_head(const net::HttpCall
 
 // On the HTTP thread.
 void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
-  if (further_.is_target && further_.is_target(call.target))
-    return further_.call(call, responder);
+  if (further_.takes && further_.takes(call)) return further_.call(call, responder);
   if (xxl_ != nullptr && XxlAdmin::is_target(call.target)) return xxl_->call(call, responder);
   const std::string path = path_of(call);
   if (path == "/") return responder.send({.body = kPages});

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,9 +18,9 @@
 
 namespace carillon::jobtracker {
 
-// What else the server of the pages serves, and with which paths. Called on its thread.
+// What else the server of the pages serves. Called on its thread.
 struct FurtherPages {
-  std::function<bool(std::string_view target)> is_target{};  // not set: nothing
+  std::function<bool(const net::HttpCall& head)> takes{};  // not set: nothing
   std::function<std::optional<net::HttpResponse>(const net::HttpCall& head)> check_head{};
   std::function<void(net::HttpCall call, const net::HttpResponder& responder)> call{};
 };

@@ -20,7 +20,6 @@ constexpr std::string_view kRoot = "/api/";
 constexpr std::string_view kOldRoot = "/xxl-job-admin/api/";
 constexpr std::size_t kWaitingMax = 4096;
 constexpr std::ptrdiff_t kValuesMax = 1'000'000;  // of JSON, which needs memory for each
-constexpr std::size_t kResultsMax = 100'000;      // more than real executors fit into a body
 constexpr std::size_t kPortionMax = 10'000;       // of results
 constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
@@ -235,8 +234,6 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   if (path == "callback") {
     auto list = wire::xxl::read_results(call.body);
     if (!list.ok()) return unreadable(list.error());
-    if (list.value().results.size() > kResultsMax)
-      return refused("the request has more than " + std::to_string(kResultsMax) + " results");
     // The other results of the request count, because the executor may not send them again.
     if (list.value().refused > 0)
       refusals_.add(call.peer, std::to_string(list.value().refused) +
@@ -250,11 +247,10 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
     if (app_name.empty()) return refused("invalid request, accessToken or appname is empty.");
     auto job = wire::xxl::read_managed_job(call.body);
     if (!job.ok()) return unreadable(job.error());
-    return std::optional<Request>{
-        ManageJob{.verb = *verb,
-                                             .app_name = std::move(app_name),
-                                             .job = std::move(job).value(),
-                                             .peer = call.peer}};
+    return std::optional<Request>{ManageJob{.verb = *verb,
+                                            .app_name = std::move(app_name),
+                                            .job = std::move(job).value(),
+                                            .peer = call.peer}};
   }
   if (path != "registry" && path != "registryRemove")
     return refused("invalid request, uri-mapping(" + std::string{path} + ") not found.");

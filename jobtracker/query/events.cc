@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::int64_t kChangesMax = 100;
 
-std::int64_t id_of(const wire::Row& row) { return std::stoll(std::get<std::string>(row[0].second)); }
+std::int64_t id_of(const wire::Row& row) {
+  return std::stoll(std::get<std::string>(row[0].second));
+}
 
 }  // namespace
 
@@ -47,8 +49,9 @@ void QueryDesk::events(const Asker& asker, const wire::Query& message) {
                               {"by", one.by},
                               {"outcome", one.outcome}});
       }
-      std::sort(reply.rows.begin(), reply.rows.end(),
-                [](const wire::Row& one, const wire::Row& other) { return id_of(one) < id_of(other); });
+      std::sort(
+          reply.rows.begin(), reply.rows.end(),
+          [](const wire::Row& one, const wire::Row& other) { return id_of(one) < id_of(other); });
       clients_.answer(asker, std::move(reply));
     });
   });

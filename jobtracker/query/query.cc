@@ -29,8 +29,7 @@ std::string spec_without_secrets(std::string bytes) {
 QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
                      Workers& workers, const Executors& executors, const ExecutorHealth& health,
                      ExecutorLogs& logs, Questions& questions, ClientLink& clients,
-                     SchedulingClock& clock, Duration lease,
-                     QuerySources sources)
+                     SchedulingClock& clock, Duration lease, QuerySources sources)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),

@@ -11,8 +11,8 @@
 namespace carillon::jobtracker {
 namespace {
 
-// Most definitions to check for one page, most bytes to search, and most to answer with, so that the
-// loop is not blocked and a page fits into a frame.
+// Most definitions to check for one page, most bytes to search, and most to answer with, so that
+// the loop is not blocked and a page fits into a frame.
 constexpr int kCheckedMax = 4'000;
 constexpr std::size_t kSearchedBytesMax = 2 * 1024 * 1024;
 constexpr std::size_t kAnsweredBytesMax = 1024 * 1024;

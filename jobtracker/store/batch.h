@@ -228,10 +228,10 @@ struct AddAudit {
   AuditRow row{};
 };
 
-// Adds a principal, or replaces it. An empty secret or language and a zero time keep the stored ones;
-// empty groups keep the role and the groups; created_at and created_by stay. The outcome is kConflict
-// if it exists with another secret and `replaces` is false, or if it does not exist and has no
-// groups.
+// Adds a principal, or replaces it. An empty secret or language and a zero time keep the stored
+// ones; empty groups keep the role and the groups; created_at and created_by stay. The outcome is
+// kConflict if it exists with another secret and `replaces` is false, or if it does not exist and
+// has no groups.
 struct PutPrincipal {
   PrincipalRow row{};
   bool replaces = false;

@@ -297,12 +297,12 @@ struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
-                          ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
-                          ReadExecutorResults, FindGroup, MakeGroup, SplitGroup, ListWaiting,
-                          ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
-                          CountLog, ListScripts, ListAudit, ListFigures, CountFeedback, ListNodes,
-                          ListPrincipals>;
+using Read =
+    std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadDefinition,
+                 ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors, ReadExecutorResults,
+                 FindGroup, MakeGroup, SplitGroup, ListWaiting, ListDefinitions, ListExecuting,
+                 ListHistory, ListOutput, CountWaiting, CountLog, ListScripts, ListAudit,
+                 ListFigures, CountFeedback, ListNodes, ListPrincipals>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,

@@ -13,7 +13,7 @@
 #include "carillon/ids.h"
 #include "carillon/job_spec.h"
 #include "carillon/time.h"
-#include "shared/base/principal.h"
+#include "jobtracker/store/principal_row.h"
 
 // The rows of the tables, as values; docs/reference/tables.md describes each column.
 namespace carillon::jobtracker {
@@ -305,26 +305,6 @@ inline constexpr std::size_t kAuditNameMax = 128;
 inline constexpr std::size_t kAuditGroupMax = 64;
 inline constexpr std::size_t kAuditTaskMax = 200;
 inline constexpr std::size_t kAuditOutcomeMax = 300;
-
-// No principals, but kept like them: a link that signs in once, a session of the console that has
-// ended early, and the secret key of the job trackers for cookies.
-inline constexpr const char* kLinkKind = "link";
-inline constexpr const char* kSessionKind = "session";
-inline constexpr const char* kSecretKind = "secret";
-
-// A principal that the store keeps.
-struct PrincipalRow {
-  Principal principal{};
-  // key: the public CURVE key; token and link: its SHA-256 in hex; user: the hash of the password;
-  // secret: itself.
-  std::string secret{};
-  WallTime created_at{};
-  std::string created_by{};  // the name of a principal
-  WallTime expires_at{};     // WallTime{}: never
-  std::string language{};    // user: of the console; empty: the browser's
-
-  bool operator==(const PrincipalRow&) const = default;
-};
 
 // The figures of a group in one minute. Of a group in partitions, each partition has a row; the
 // task trackers are counted in the first one's.

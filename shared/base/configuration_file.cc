@@ -28,7 +28,8 @@ constexpr std::array kPrograms{
     KeysOfProgram{
         "jobtracker",
         "store store_file data store_wait log_retention audit_retention listen advertise http "
-        "http_cert http_key behind_proxy keys insecure xxl_listen xxl_token xxl_token_file xxl_ca "
+        "http_cert http_key http_names behind_proxy keys insecure xxl_listen xxl_token "
+        "xxl_token_file xxl_ca "
         "executor_networks executor_silence tz "
         "lease silence isolate_after pregenerate_horizon pregenerate_period preload_capacity "
         "definition_memory alarm alarm_file alarm_when alarm_interval smtp smtp_file smtp_from "
@@ -37,7 +38,7 @@ constexpr std::array kPrograms{
         "name "
         "log_level"},
     KeysOfProgram{"tasktracker",
-                  "tracker group threads name label allow http_job_networks drain_timeout "
+                  "tracker group threads name label allow http http_job_networks drain_timeout "
                   "kill_grace kill_leftovers "
                   "stop_without_lease cpu_max memory_max output_max data xxl_admin xxl_appname "
                   "xxl_port xxl_address xxl_token xxl_token_file http_cert http_key xxl_ca run_as "

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<const char*, kRoles> kRoleNames{"viewer", "operator", "editor", "worker",
                                                      "admin"};
-constexpr std::array<const char*, 6> kRightNames{"any", "read", "operate",
+constexpr std::array<const char*, 6> kRightNames{"any",  "read", "operate",
                                                  "edit", "work", "administer"};
 constexpr std::size_t kPatternMax = 64;
 
@@ -25,14 +25,15 @@ bool is_same_beginning(std::string_view text, std::string_view beginning) {
 }
 
 bool matches(std::string_view pattern, std::string_view group) {
-  if (pattern.ends_with('*')) return is_same_beginning(group, pattern.substr(0, pattern.size() - 1));
+  if (pattern.ends_with('*'))
+    return is_same_beginning(group, pattern.substr(0, pattern.size() - 1));
   return pattern.size() == group.size() && is_same_beginning(group, pattern);
 }
 
 bool is_pattern(std::string_view pattern) {
   if (pattern.empty() || pattern.size() > kPatternMax) return false;
-  const std::string_view name = pattern.ends_with('*') ? pattern.substr(0, pattern.size() - 1)
-                                                       : pattern;
+  const std::string_view name =
+      pattern.ends_with('*') ? pattern.substr(0, pattern.size() - 1) : pattern;
   constexpr std::string_view kFurther = "._-";
   return std::all_of(name.begin(), name.end(), [&](char c) {
     return is_letter_or_digit(c) || kFurther.find(c) != std::string_view::npos;
@@ -92,15 +93,15 @@ bool Principal::covers_all() const {
 
 Status check_principal_name(std::string_view name) {
   constexpr std::string_view kFurther = "._@-";
-  const bool is_fine =
-      !name.empty() && name.size() <= kPrincipalNameMax && is_letter_or_digit(name.front()) &&
-      std::all_of(name.begin(), name.end(), [&](char c) {
-        return is_letter_or_digit(c) || kFurther.find(c) != std::string_view::npos;
-      });
+  const bool is_fine = !name.empty() && name.size() <= kPrincipalNameMax &&
+                       is_letter_or_digit(name.front()) &&
+                       std::all_of(name.begin(), name.end(), [&](char c) {
+                         return is_letter_or_digit(c) || kFurther.find(c) != std::string_view::npos;
+                       });
   if (is_fine) return {};
   return Error{ErrorCode::kInvalidArgument,
-               "'" + std::string{name.substr(0, kPrincipalNameMax)} +
-                   "' is not a name: use 1 to " + std::to_string(kPrincipalNameMax) +
+               "'" + std::string{name.substr(0, kPrincipalNameMax)} + "' is not a name: use 1 to " +
+                   std::to_string(kPrincipalNameMax) +
                    " letters, digits, '.', '_', '@' and '-', and begin with a letter or digit"};
 }
 

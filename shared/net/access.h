@@ -11,8 +11,8 @@ struct Access {
   std::string keys{};        // folder of CURVE keys, see make_keys()
   std::string token_file{};  // for a client: used instead of the file for the port
   bool insecure = false;     // every program that connects may do everything
-  // For a client that is a job tracker itself: it uses server.key of `keys`, as all job trackers of a
-  // cluster have the same.
+  // For a client that is a job tracker itself: it uses server.key of `keys`, as all job trackers of
+  // a cluster have the same.
   bool as_server = false;
 
   bool operator==(const Access&) const = default;

@@ -26,9 +26,6 @@ class InternalChannel {
 
 namespace {
 
-// A peer of ZeroMQ cannot have this name: one that begins with a zero byte has five bytes.
-const std::string kPeerBegin("\0internal:", 10);
-
 class InternalClient final : public ClientTransport {
  public:
   InternalClient(EventLoop& loop, std::shared_ptr<InternalChannel> channel)
@@ -71,35 +68,27 @@ class InternalClient final : public ClientTransport {
 
 }  // namespace
 
-ServerWithChannel::ServerWithChannel(EventLoop& loop, std::unique_ptr<ServerTransport> outside)
-    : loop_(loop), outside_(std::move(outside)), channel_(std::make_shared<InternalChannel>()) {
+InternalServer::InternalServer(EventLoop& loop)
+    : loop_(loop), channel_(std::make_shared<InternalChannel>()) {
   loop_.watch(channel_->to_server.fd(), [this] { receive(); });
 }
 
-ServerWithChannel::~ServerWithChannel() { loop_.unwatch(channel_->to_server.fd()); }
+InternalServer::~InternalServer() { loop_.unwatch(channel_->to_server.fd()); }
 
-void ServerWithChannel::set_receiver(ServerReceiver* receiver) {
-  receiver_ = receiver;
-  outside_->set_receiver(receiver);
-}
-
-void ServerWithChannel::receive() {
+void InternalServer::receive() {
   channel_->to_server.clear();
   // As many as fit: what arrives meanwhile is for the next turn of the loop.
   for (std::size_t i = 0; i < kInternalFramesMax; ++i) {
     const auto frame = channel_->to_server.take();
     if (!frame) return;
     if (receiver_ == nullptr) continue;  // The client sends it again.
-    receiver_->on_frame({.peer = kPeerBegin + std::to_string(frame->connection),
-                         .is_internal = true},
+    receiver_->on_frame({.peer = std::to_string(frame->connection), .is_internal = true},
                         frame->bytes);
   }
 }
 
-Status ServerWithChannel::send(const Peer& peer, std::string frame) {
-  if (!peer.starts_with(kPeerBegin)) return outside_->send(peer, std::move(frame));
-  const std::uint64_t connection = std::stoull(peer.substr(kPeerBegin.size()));
-  if (channel_->to_client.put({connection, std::move(frame)})) return {};
+Status InternalServer::send(const Peer& peer, std::string frame) {
+  if (channel_->to_client.put({std::stoull(peer), std::move(frame)})) return {};
   return Error{ErrorCode::kLimit, "the HTTP API does not read its messages"};
 }
 

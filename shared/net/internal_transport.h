@@ -19,24 +19,21 @@ inline constexpr std::size_t kInternalFramesMax = 4096;
 
 class InternalChannel;
 
-// The server of another transport, with one more client within this process. Its frames arrive with
-// Sender::is_internal. Sends to it go through the channel, all others to the other transport.
+// The server's end. Frames arrive with Sender::is_internal. Peers of other servers may have equal
+// names: answer on the server that a frame came from.
 //
 // Thread: the server's loop.
-class ServerWithChannel final : public ServerTransport {
+class InternalServer final : public ServerTransport {
  public:
-  ServerWithChannel(EventLoop& loop, std::unique_ptr<ServerTransport> outside);
+  explicit InternalServer(EventLoop& loop);
   // Requires: the other end of the channel is closed, or its thread has ended.
-  ~ServerWithChannel() override;
-  ServerWithChannel(const ServerWithChannel&) = delete;
-  ServerWithChannel& operator=(const ServerWithChannel&) = delete;
+  ~InternalServer() override;
+  InternalServer(const InternalServer&) = delete;
+  InternalServer& operator=(const InternalServer&) = delete;
 
-  void set_receiver(ServerReceiver* receiver) override;
+  void set_receiver(ServerReceiver* receiver) override { receiver_ = receiver; }
   Status send(const Peer& peer, std::string frame) override;
-  std::string endpoint() const override { return outside_->endpoint(); }
-  void end_connections(const std::string& principal) override {
-    outside_->end_connections(principal);
-  }
+  std::string endpoint() const override { return "internal"; }
 
   // For connect_internal(). Thread: any.
   const std::shared_ptr<InternalChannel>& channel() const { return channel_; }
@@ -45,7 +42,6 @@ class ServerWithChannel final : public ServerTransport {
   void receive();
 
   EventLoop& loop_;
-  const std::unique_ptr<ServerTransport> outside_;
   const std::shared_ptr<InternalChannel> channel_;
   ServerReceiver* receiver_ = nullptr;
 };

@@ -374,10 +374,6 @@ Status discard(const std::string& folder, const std::vector<std::string>& addres
     while (slot.value()->entries() > 0) {
       const std::vector<Entry> entries =
           CARILLON_TRY(slot.value()->load({}, kAnyId, WallTime::max()));
-      if (entries.empty()) {
-        return Error{ErrorCode::kCorrupt, "slot " + std::to_string(number) + " of outbox " +
-                                              folder + " has entries that cannot be read"};
-      }
       Slot::Change change;
       for (const Entry& entry : entries) change.remove.push_back(entry.id.id);
       CARILLON_TRY(slot.value()->apply(change));

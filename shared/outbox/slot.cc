@@ -21,7 +21,8 @@ using sql::Value;
 
 // Number of rejected entries that are kept if they are not shown to a user.
 constexpr std::int64_t kUnshownMax = 1000;
-constexpr std::int64_t kIdMax = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::int64_t kEveryId = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kIdMax = kEveryId / 2;
 
 constexpr std::string_view kVersionOf = "PRAGMA user_version";
 constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // followed by the number
@@ -287,12 +288,20 @@ Status Slot::move_aside(const std::string& why) {
   return {};
 }
 
+Error Slot::give_up_entries() {
+  const Error error{ErrorCode::kCorrupt,
+                    "sqlite " + path_ + ": the file is damaged: its entries cannot be found"};
+  reopen_after(error);
+  return error;
+}
+
 Result<std::optional<WallTime>> Slot::oldest(std::int64_t through) {
   if (db_ == nullptr) CARILLON_TRY(connect());
   std::optional<WallTime> oldest;
   const std::array<Value, 1> limit{Value::of(through)};
   const Status found =
       db_->query(kOldest, limit, [&](const sql::Row& row) { oldest = time_in(row, 0); });
+  if (found.ok() && !oldest && through == kEveryId && entries_ > 0) return give_up_entries();
   if (found.ok()) return oldest;
   reopen_after(found.error());  // See load().
   return found.error();
@@ -320,6 +329,8 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, Wa
                        .sent_at = time_in(row, 3),
                        .body = std::string{body}});
   });
+  const bool is_lost = entries.empty() && is_all && through == kEveryId && entries_ > 0;
+  if (loaded.ok() && is_lost) return give_up_entries();
   if (loaded.ok()) return entries;
   // Damaged: it is empty now. Broken: retry later.
   reopen_after(loaded.error());

@@ -84,6 +84,8 @@ class Slot {
   // After damage or a disk error: whether a retry makes sense.
   bool reopen_after(const Error& error);
   Status move_aside(const std::string& why);
+  // Moves the file aside, because entries that were counted cannot be found.
+  Error give_up_entries();
 
   const FileLock lock_;  // first, so that it is released last
   const std::string path_;

@@ -306,8 +306,8 @@ std::optional<Head> head_of(std::string_view frame) {
   Decoder decoder(frame);
   Head head;
   std::uint32_t parts = 0;
-  const bool good = decoder.get_head(parts) && decoder.get(head.version) && decoder.get(head.type) &&
-                    decoder.get(head.correlation);
+  const bool good = decoder.get_head(parts) && decoder.get(head.version) &&
+                    decoder.get(head.type) && decoder.get(head.correlation);
   return good ? std::optional{head} : std::nullopt;
 }
 

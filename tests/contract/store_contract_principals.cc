@@ -24,7 +24,8 @@ TEST_P(StoreContract, KeepsPrincipalsByKindAndName) {
 
   EXPECT_THAT(ask<PrincipalsAnswer>(ListPrincipals{}).rows, ElementsAre(key, user("anna", "hash")));
 
-  const auto removed = committed({RemovePrincipal{kKeyKind, "anna"}, RemovePrincipal{kKeyKind, "x"}});
+  const auto removed =
+      committed({RemovePrincipal{kKeyKind, "anna"}, RemovePrincipal{kKeyKind, "x"}});
   EXPECT_EQ(removed.outcomes[0].kind, OutcomeKind::kDone);
   EXPECT_EQ(removed.outcomes[1].kind, OutcomeKind::kConflict);
   EXPECT_THAT(ask<PrincipalsAnswer>(ListPrincipals{}).rows, ElementsAre(user("anna", "hash")));
@@ -33,7 +34,8 @@ TEST_P(StoreContract, KeepsPrincipalsByKindAndName) {
 TEST_P(StoreContract, DoesNotReplaceAPrincipalByAccident) {
   committed({PutPrincipal{user("anna", "one")}});
 
-  const auto again = committed({PutPrincipal{user("anna", "one")}, PutPrincipal{user("anna", "two")}});
+  const auto again =
+      committed({PutPrincipal{user("anna", "one")}, PutPrincipal{user("anna", "two")}});
 
   EXPECT_EQ(again.outcomes[0].kind, OutcomeKind::kDone) << "the same";
   EXPECT_EQ(again.outcomes[1].kind, OutcomeKind::kConflict);

@@ -147,7 +147,8 @@ void add_principals(const MemoryTables& tables, StoredTables& to) {
   principals.columns = {"kind",       "name",       "role",       "node_groups", "secret",
                         "created_us", "created_by", "expires_us", "language"};
   for (const auto& [key, one] : tables.principals) {
-    principals.rows.push_back(line(key.first, key.second, std::string{to_string(one.principal.role)},
+    principals.rows.push_back(line(key.first, key.second,
+                                   std::string{to_string(one.principal.role)},
                                    joined(one.principal.groups, " "), one.secret, one.created_at,
                                    one.created_by, one.expires_at, one.language));
   }

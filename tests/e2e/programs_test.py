@@ -319,8 +319,8 @@ class Servers(E2eTest):
             with urllib.request.urlopen(request, timeout=30) as page:
                 return page.read().decode()
         listed = re.findall(r"^/[\w/]+", get("/"), re.MULTILINE)
-        self.assertEqual(listed, ["/healthz", "/readyz", "/metrics", "/autoscale/GROUP"])
-        for page in listed[:3]:
+        self.assertEqual(listed, ["/api/v1", "/healthz", "/readyz", "/metrics", "/autoscale/GROUP"])
+        for page in listed[1:4]:
             self.assertTrue(get(page))
         for name in (socket.gethostname(), socket.gethostname().split(".")[0] + ":9000"):
             self.assertEqual(get("/healthz", name), "ok\n")

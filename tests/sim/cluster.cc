@@ -366,6 +366,7 @@ void Cluster::add_workers() {
     };
     worker.watch.on_end = [this](const wire::AttemptId& id,
                                  std::optional<wire::RunOutcome> outcome) {
+      if (outcome) on_run_end();
       runs.ended(id, outcome);
     };
     worker.on_left = [this](SessionId session) { runs.took_leave(session); };

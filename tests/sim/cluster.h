@@ -95,6 +95,8 @@ class Cluster {
                                                                            const auto&) {};
   // The same.
   std::function<void(const Commit&)> on_stored = [](const auto&) {};
+  // A run of a task tracker has ended, not with its process, and no job tracker was told yet.
+  std::function<void()> on_run_end = [] {};
   // A client begins a life.
   std::function<void(ClientProcess&)> on_client = [](auto&) {};
   // Called with what else may tell why something happened.

@@ -20,6 +20,8 @@ namespace {
 constexpr Duration kWaitsMax = seconds{10};
 // Two clocks may differ so much, without anybody believing that one was set.
 constexpr Duration kClocksDiffer = seconds{5};
+// A thread that is free for so long is handed what is due.
+constexpr Duration kFree = seconds{3};
 constexpr std::size_t kPendingMax = 200'000;
 
 }  // namespace
@@ -164,7 +166,8 @@ bool Progress::waits_for_another(JobId id, const Ledger::Job& job) const {
 bool Progress::is_one_isolated() {
   const std::vector<TrackerProcess*> trackers = cluster_.active();
   return std::any_of(trackers.begin(), trackers.end(), [](TrackerProcess* tracker) {
-    if (!tracker->works()) return false;
+    const bool isolates = tracker->options().config.dispatcher.isolation.after > 0;
+    if (!isolates || !tracker->works()) return false;
     const auto stats = tracker->tracker().stats();
     return std::any_of(stats.begin(), stats.end(), [](const jobtracker::Stat& one) {
       return one.first == "workers_isolated" && one.second > 0;
@@ -172,12 +175,18 @@ bool Progress::is_one_isolated() {
   });
 }
 
+void Progress::run_ended() {
+  if (is_one_isolated()) isolated_at_ = cluster_.timeline.now();
+}
+
 const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {
-  const bool may_be_isolated = is_one_isolated();
+  const SteadyTime since = cluster_.timeline.now() - kFree;
+  // One that was isolated until a moment ago has free threads still.
+  const bool may_be_isolated = isolated_at_ >= since || is_one_isolated();
   const std::string group = group_name(cluster_.database.tables(), job.row.group);
   const auto workers = cluster_.live_workers();
-  const auto is_free = [this](const WorkerProcess* worker) {
-    return worker->was_free_since(cluster_.timeline.now() - seconds{3});
+  const auto is_free = [since](const WorkerProcess* worker) {
+    return worker->was_free_since(since);
   };
   for (const WorkerProcess* worker : workers) {
     const WorkerOptions& options = worker->options();

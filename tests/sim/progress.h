@@ -16,6 +16,8 @@ class Progress {
 
   // From time to time.
   void check();
+  // A run of a task tracker has ended, and no job tracker was told yet: it may end an isolation.
+  void run_ended();
 
  private:
   void check_executing(JobId id, const Ledger::Job& job);
@@ -30,6 +32,7 @@ class Progress {
 
   Cluster& cluster_;
   Broken broken_;
+  SteadyTime isolated_at_{};  // when a run ended and a task tracker was isolated
 };
 
 }  // namespace carillon::sim

@@ -31,6 +31,7 @@ World::World(std::uint64_t seed, int trackers, int parts, bool push, int length_
   set_log_level(LogLevel::kOff);
   statistics_.next_hour();
   cluster_.on_client = [this](ClientProcess& client) { listeners_.listen(client); };
+  cluster_.on_run_end = [this] { progress_.run_ended(); };
   cluster_.on_stored = [this](const Commit& commit) { listeners_.committed(commit); };
   cluster_.plan = [this](const wire::HandedJob&, const JobSpec& spec) {
     return Workload::plan(cluster_.chance, spec);

@@ -7,17 +7,36 @@ import {useGroupNames} from "../ui/filters.js";
 import {ScriptField} from "./script_field.js";
 import {Preview} from "./schedule.js";
 
-const kZones = typeof Intl.supportedValuesOf === "function" ? ["UTC", ...Intl.supportedValuesOf("timeZone")] : ["UTC", "Asia/Shanghai"];
+const kZones =
+  typeof Intl.supportedValuesOf === "function"
+    ? ["UTC", ...Intl.supportedValuesOf("timeZone")]
+    : ["UTC", "Asia/Shanghai"];
 const kLanguages = ["bash", "sh", "python", "python2", "node", "php", "perl", "ruby", "lua", "powershell", "groovy"];
-const kRoutes = ["FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER",
-  "BUSYOVER", "SHARDING_BROADCAST"];
+const kRoutes = [
+  "FIRST",
+  "LAST",
+  "ROUND",
+  "RANDOM",
+  "CONSISTENT_HASH",
+  "LEAST_FREQUENTLY_USED",
+  "LEAST_RECENTLY_USED",
+  "FAILOVER",
+  "BUSYOVER",
+  "SHARDING_BROADCAST",
+];
 const kBlocks = ["SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"];
 const named = (prefix, names) => names.map((name) => [name, t(prefix + name)]);
 
 export function JobForm({fields, onChange, wrong, isNew, spec}) {
   const groups = useGroupNames();
-  const bind = (name, more = {}) => ({label: t("field." + name), help: more.help === false ? undefined : t("help." + name), value: fields[name],
-    error: wrong[name], onInput: (value) => onChange({[name]: value}), ...more});
+  const bind = (name, more = {}) => ({
+    label: t("field." + name),
+    help: more.help === false ? undefined : t("help." + name),
+    value: fields[name],
+    error: wrong[name],
+    onInput: (value) => onChange({[name]: value}),
+    ...more,
+  });
   const parts = {fields, bind, onChange, spec};
   return html`<div class="job-form">
     <${Panel} title=${t("edit.identity")}><div class="form">
@@ -35,11 +54,17 @@ function SchedulePart({fields, bind, onChange, spec}) {
   return html`<${Panel} title=${t("edit.schedule")}><div class="form">
     <${ChoiceField} label=${t("field.kind")} value=${kind} onInput=${(value) => onChange({kind: value})} help=${t("help.kind_" + kind)}
       options=${named("kind.", ["cron", "every", "fixed_delay", "at", "manual", "now"])} />
-    ${kind === "cron" && html`<${TextField} ...${bind("cron")} mono isRequired /><${TextField} ...${bind("tz")} list=${kZones} />
-      <${SelectField} ...${bind("dst")} options=${named("dst.rule_", ["auto", "skip", "once", "twice"])} />`}
+    ${
+      kind === "cron" &&
+      html`<${TextField} ...${bind("cron")} mono isRequired /><${TextField} ...${bind("tz")} list=${kZones} />
+      <${SelectField} ...${bind("dst")} options=${named("dst.rule_", ["auto", "skip", "once", "twice"])} />`
+    }
     ${kind === "at" && html`<${TextField} ...${bind("at")} mono isRequired placeholder="2026-12-01T08:00:00Z" />`}
-    ${repeats && html`<${TextField} ...${bind(kind)} mono isRequired placeholder="10m" />
-      <${TextField} ...${bind("first")} mono placeholder="2026-12-01T08:00:00Z" /><${TextField} ...${bind("count")} type="number" />`}
+    ${
+      repeats &&
+      html`<${TextField} ...${bind(kind)} mono isRequired placeholder="10m" />
+      <${TextField} ...${bind("first")} mono placeholder="2026-12-01T08:00:00Z" /><${TextField} ...${bind("count")} type="number" />`
+    }
     <div class="field wide"><${Preview} spec=${spec} /></div></div></${Panel}>`;
 }
 
@@ -50,11 +75,17 @@ function RunPart({fields, bind, onChange}) {
       options=${named("run.", ["command", "shell", "script", "http", "handler"])} />
     ${run === "command" && html`<${AreaField} ...${bind("command")} wide isRequired placeholder=${"/usr/local/bin/backup\n--full"} />`}
     ${run === "shell" && html`<${AreaField} ...${bind("shell")} wide isRequired rows=${2} placeholder="gzip -9 /var/log/app/*.1" />`}
-    ${run === "script" && html`<${SelectField} ...${bind("language", {help: false})} options=${kLanguages.map((name) => [name, name])} />
-      <${TextField} ...${bind("remark")} /><${ScriptField} ...${bind("source")} language=${fields.language} />`}
-    ${run === "http" && html`<${TextField} ...${bind("url")} wide isRequired mono placeholder="https://example.org/refresh" />
+    ${
+      run === "script" &&
+      html`<${SelectField} ...${bind("language", {help: false})} options=${kLanguages.map((name) => [name, name])} />
+      <${TextField} ...${bind("remark")} /><${ScriptField} ...${bind("source")} language=${fields.language} />`
+    }
+    ${
+      run === "http" &&
+      html`<${TextField} ...${bind("url")} wide isRequired mono placeholder="https://example.org/refresh" />
       <${SelectField} ...${bind("method", {help: false})} options=${["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"].map((name) => [name, name])} />
-      <${AreaField} ...${bind("headers")} placeholder="Content-Type: application/json" /><${AreaField} ...${bind("body")} />`}
+      <${AreaField} ...${bind("headers")} placeholder="Content-Type: application/json" /><${AreaField} ...${bind("body")} />`
+    }
     ${run === "handler" && html`<${TextField} ...${bind("handler")} isRequired mono />`}
     ${run !== "http" && html`<${AreaField} ...${bind("params")} placeholder="day=2026-11-20" />`}
     <${AreaField} ...${bind("payload")} /></div></${Panel}>`;
@@ -65,10 +96,13 @@ function ExecutionPart({fields, bind}) {
   return html`<${Panel} title=${t("edit.execution")}><div class="form">
     <${TextField} ...${bind("priority")} type="number" /><${TextField} ...${bind("timeout")} placeholder="5m" mono />
     <${TextField} ...${bind("start_deadline")} placeholder="10m" mono /><${TextField} ...${bind("retries")} type="number" />
-    ${hasRetries && html`<${TextField} ...${bind("retry_base")} mono />
+    ${
+      hasRetries &&
+      html`<${TextField} ...${bind("retry_base")} mono />
       <${SelectField} ...${bind("retry_policy")} options=${named("retry.", ["fixed", "exponential"])} />
       ${fields.retry_policy === "exponential" && html`<${TextField} ...${bind("retry_cap")} mono />`}
-      <${TextField} ...${bind("retry_jitter")} mono />`}
+      <${TextField} ...${bind("retry_jitter")} mono />`
+    }
     <${SelectField} ...${bind("overlap")} help=${t("help.overlap_" + fields.overlap)}
       options=${named("overlap.", ["skip", "queue", "queue_one", "cancel_running", "parallel"])} />
     <${SelectField} ...${bind("misfire")} help=${t("help.misfire_" + fields.misfire)} options=${named("misfire.", ["fire_once", "skip", "fire_all"])} />
@@ -84,9 +118,15 @@ function AfterPart({fields, bind}) {
 
 /// What only jobs of xxl-job executors have: out of the way unless it is used.
 function ExecutorPart({fields, bind}) {
-  const [isOpen] = useState(fields.dispatch === "push" || fields.route !== "FIRST" || Boolean(fields.block || fields.addresses));
+  const [isOpen] = useState(
+    fields.dispatch === "push" || fields.route !== "FIRST" || Boolean(fields.block || fields.addresses),
+  );
   return html`<details class="panel fold" open=${isOpen}><summary>${t("edit.executors")}</summary><div class="panel-body form">
-    <${SelectField} ...${bind("dispatch")} options=${[["", t("dispatch.group")], ["pull", t("dispatch.pull")], ["push", t("dispatch.push")]]} />
+    <${SelectField} ...${bind("dispatch")} options=${[
+      ["", t("dispatch.group")],
+      ["pull", t("dispatch.pull")],
+      ["push", t("dispatch.push")],
+    ]} />
     <${SelectField} ...${bind("route")} options=${kRoutes.map((name) => [name, `${name} – ${t("route." + name)}`])} />
     <${SelectField} ...${bind("block")} options=${[["", t("block.default")], ...kBlocks.map((name) => [name, name])]} />
     <${AreaField} ...${bind("addresses")} placeholder="http://10.0.0.7:9999/" rows=${2} /></div></details>`;

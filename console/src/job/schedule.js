@@ -4,7 +4,7 @@ import {post} from "../lib/api.js";
 import {useEffect, useState} from "../lib/html.js";
 import {useSettled} from "../lib/fetching.js";
 import {language, t, word} from "../lib/i18n.js";
-import {relativeTime, utcTime} from "../lib/format.js";
+import {localTime, relativeTime, utcTime, weekday} from "../lib/format.js";
 import {scheduleOf} from "./spec.js";
 import {Loading} from "../ui/basics.js";
 
@@ -18,12 +18,20 @@ export function usePreview(spec) {
     if (!settled) return setState({});
     const control = new AbortController();
     setState((before) => ({...before, isLoading: true}));
-    post("/schedules:preview", {...settled, count: 10, language: language.get()}, {signal: control.signal}).then(
+    post("/schedules:preview", {...settled, count: 10}, {signal: control.signal}).then(
       (answer) => setState({...answer}),
-      (error) => error.name === "AbortError" || setState({error: error.message}));
+      (error) => error.name === "AbortError" || setState({error: error.message}),
+    );
     return () => control.abort();
   }, [key]);
   return asked ? state : {};
+}
+
+/// "2026-11-29T02:00:00+01:00" as "Sun 2026-11-29 02:00:00 +01:00"; without a zone, the local time of the browser.
+function localFire(fire) {
+  const parts = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(.*)$/.exec(fire.local ?? "");
+  if (!parts) return fire.local || localTime(fire.at, {isLong: true});
+  return `${weekday(parts[1])} ${parts[1]} ${parts[2]} ${parts[3]}`;
 }
 
 const dstWord = (fire) => (fire.dst ? word("dst.", fire.dst) : "");
@@ -31,10 +39,12 @@ const dstWord = (fire) => (fire.dst ? word("dst.", fire.dst) : "");
 export function Fires({fires}) {
   if (!fires?.length) return html`<p class="faint">${t("schedule.no_fires")}</p>`;
   const list = fires.map((fire) => (typeof fire === "string" ? {at: fire} : fire));
-  return html`<ol class="fires" aria-label=${t("schedule.next")}>${list.map((fire) => html`<li class=${fire.dst ? "dst" : ""}>
-    <span class="number">${fire.local ?? ""}</span><span class="faint number">${utcTime(fire.at, {isLong: false})}</span>
+  return html`<ol class="fires" aria-label=${t("schedule.next")}>${list.map(
+    (fire) => html`<li class=${fire.dst ? "dst" : ""}>
+    <span class="number">${localFire(fire)}</span><span class="faint number">${utcTime(fire.at, {isLong: false})}</span>
     <span class="faint">${relativeTime(fire.at)}</span>
-    ${fire.dst ? html`<span class="badge tone-warn" title=${word("dst.help_", fire.dst)}>${dstWord(fire)}</span>` : html`<span></span>`}</li>`)}</ol>`;
+    ${fire.dst ? html`<span class="badge tone-warn" title=${word("dst.help_", fire.dst)}>${dstWord(fire)}</span>` : html`<span></span>`}</li>`,
+  )}</ol>`;
 }
 
 /// For the form: live, with the error where the schedule is wrong.

@@ -11,7 +11,10 @@ const loadEditor = () => import("./editor.js");
 export function useEditor() {
   const [editor, setEditor] = useState(null);
   useEffect(() => {
-    loadEditor().then((module) => setEditor(module), () => setEditor(null));
+    loadEditor().then(
+      (module) => setEditor(module),
+      () => setEditor(null),
+    );
   }, []);
   return editor;
 }
@@ -25,14 +28,21 @@ export function ScriptField({label, help, error, value, onInput, language}) {
   latest.current = onInput;
   useEffect(() => {
     if (!editor || !box.current) return undefined;
-    view.current = editor.openEditor({parent: box.current, text: view.current?.text ?? value ?? "", language, isDark, label,
-      onChange: (text) => latest.current(text)});
+    view.current = editor.openEditor({
+      parent: box.current,
+      text: view.current?.text ?? value ?? "",
+      language,
+      isDark,
+      label,
+      onChange: (text) => latest.current(text),
+    });
     return () => {
       const text = view.current.close();
       view.current = {text};
     };
   }, [editor, language, isDark]);
-  if (!editor) return html`<${AreaField} label=${label} help=${help} error=${error} value=${value} onInput=${onInput} rows=${12} wide />`;
+  if (!editor)
+    return html`<${AreaField} label=${label} help=${help} error=${error} value=${value} onInput=${onInput} rows=${12} wide />`;
   return html`<div class=${"field wide" + (error ? " wrong" : "")}><div class="label">${label}</div>
     <div class="editor" ref=${box}></div>
     ${error && html`<p class="field-error">${error}</p>`}<p class="field-help">${help} ${t("script.escape_help")}</p></div>`;
@@ -45,7 +55,15 @@ export function ScriptDiff({before, after, language, label}) {
   const isDark = useStore(darkness);
   useEffect(() => {
     if (!editor || !box.current) return undefined;
-    return editor.openDiff({parent: box.current, before, after, language, isDark, label, isNarrow: box.current.clientWidth < 700});
+    return editor.openDiff({
+      parent: box.current,
+      before,
+      after,
+      language,
+      isDark,
+      label,
+      isNarrow: box.current.clientWidth < 700,
+    });
   }, [editor, before, after, language, isDark]);
   return html`<div class="editor diff" ref=${box}>${!editor && html`<pre>${after}</pre>`}</div>`;
 }

@@ -49,33 +49,67 @@ export function Scripts({job, query, reload}) {
     setQuery({edit: "", version: "", compare: ""});
   };
   const restore = async (version) => {
-    if (!await confirm({title: t("ask.restore"), text: t("ask.restore_text"), action: t("act.restore"), isDanger: false})) return;
+    if (
+      !(await confirm({
+        title: t("ask.restore"),
+        text: t("ask.restore_text"),
+        action: t("act.restore"),
+        isDanger: false,
+      }))
+    )
+      return;
     await post(`${path}/scripts/${encodeURIComponent(version)}:restore`);
     toast("good", t("script.restored"));
     changed();
   };
   const columns = [
-    {name: "version", label: t("field.version"), kind: "name", cell: (one) => html`<a class="mono" href=${jobAddress(job.group, job.task_id, {tab: "scripts", version: one.version})}>${one.version}</a>
-      ${one.is_current && html` <span class="badge tone-good">${t("script.current")}</span>`}`},
+    {
+      name: "version",
+      label: t("field.version"),
+      kind: "name",
+      cell: (
+        one,
+      ) => html`<a class="mono" href=${jobAddress(job.group, job.task_id, {tab: "scripts", version: one.version})}>${one.version}</a>
+      ${one.is_current && html` <span class="badge tone-good">${t("script.current")}</span>`}`,
+    },
     {name: "at", label: t("field.time"), cell: (one) => html`<${Time} at=${one.at} />`},
     {name: "by", label: t("field.by"), cell: (one) => one.by || "–"},
     {name: "remark", label: t("field.remark"), kind: "grow", cell: (one) => one.remark || "–"},
-    {name: "act", label: "", kind: "tight", cell: (one) => !one.is_current && html`<div class="actions">
+    {
+      name: "act",
+      label: "",
+      kind: "tight",
+      cell: (one) =>
+        !one.is_current &&
+        html`<div class="actions">
       <${Button} kind="small" label=${t("script.compare")} onClick=${() => setQuery({version: String(current.version), compare: String(one.version), edit: ""})} />
-      <${Act} need="editor" group=${job.group} kind="small" label=${t("act.restore")} onClick=${() => restore(one.version)} /></div>`},
+      <${Act} need="editor" group=${job.group} kind="small" label=${t("act.restore")} onClick=${() => restore(one.version)} /></div>`,
+    },
   ];
-  return html`<${Fetched} from=${versions}>${() => (items.length === 0 ? html`<${Empty} text=${t("script.none")} />` : html`
+  return html`<${Fetched} from=${versions}>${() =>
+    items.length === 0
+      ? html`<${Empty} text=${t("script.none")} />`
+      : html`
     <${Table} label=${t("script.versions")} rows=${items} columns=${columns} keyOf=${(one) => String(one.version)} rowClass=${(one) => (one === shown ? "chosen" : "")} />
-    <div class="spaced"><${Panel} title=${query.compare && base.data ? t("script.diff", {before: query.compare, after: shown?.version})
-      : t("script.version_title", {version: shown?.version})} note=${shown?.language}
+    <div class="spaced"><${Panel} title=${
+      query.compare && base.data
+        ? t("script.diff", {before: query.compare, after: shown?.version})
+        : t("script.version_title", {version: shown?.version})
+    } note=${shown?.language}
       actions=${html`${query.compare && html`<${Button} kind="small" label=${t("script.no_diff")} onClick=${() => setQuery({compare: ""})} />`}
-        ${!query.edit && shown === current && !query.compare && html`<${Act} need="editor" group=${job.group} kind="small" icon="edit" label=${t("act.edit")}
-          onClick=${() => setQuery({edit: "yes"})} />`}`}>
+        ${
+          !query.edit &&
+          shown === current &&
+          !query.compare &&
+          html`<${Act} need="editor" group=${job.group} kind="small" icon="edit" label=${t("act.edit")}
+          onClick=${() => setQuery({edit: "yes"})} />`
+        }`}>
       <${Fetched} from=${source}>${(data) => {
-        if (query.edit && shown === current) return html`<${Edit} path=${path} job=${job} current=${data} onDone=${changed} onClose=${() => setQuery({edit: ""})} />`;
+        if (query.edit && shown === current)
+          return html`<${Edit} path=${path} job=${job} current=${data} onDone=${changed} onClose=${() => setQuery({edit: ""})} />`;
         if (query.compare && base.data) {
           return html`<${ScriptDiff} before=${base.data.source ?? ""} after=${data.source ?? ""} language=${data.language} label=${t("script.versions")} />`;
         }
         return html`<${ScriptView} text=${data.source ?? ""} language=${data.language ?? shown.language} label=${t("field.source")} />`;
-      }}</${Fetched}></${Panel}></div>`)}</${Fetched}>`;
+      }}</${Fetched}></${Panel}></div>`}</${Fetched}>`;
 }

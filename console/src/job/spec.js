@@ -1,9 +1,9 @@
 // A spec, as `jobclient show` prints it, and the text fields of the form, in both directions.
 const kScheduleFields = ["cron", "every", "fixed_delay", "at", "manual", "now"];
 const kRunFields = ["command", "shell", "script", "http", "handler"];
-const kScheduleParts = [...kScheduleFields, "tz", "dst", "count", "first"];
 
-export const kindOf = (spec) => kScheduleFields.find((name) => spec[name] !== undefined && spec[name] !== false) ?? "now";
+export const kindOf = (spec) =>
+  kScheduleFields.find((name) => spec[name] !== undefined && spec[name] !== false) ?? "now";
 export const runKindOf = (spec) => kRunFields.find((name) => spec[name] !== undefined) ?? "command";
 
 const listText = (list) => (list ?? []).join(", ");
@@ -32,7 +32,11 @@ function pairs(object, between) {
   return fits ? entries.map(([name, value]) => `${name}${between}${value}`).join("\n") : JSON.stringify(object);
 }
 
-const wordsOf = (text) => text.split(/[,\s]+/).map((word) => word.trim()).filter(Boolean);
+const wordsOf = (text) =>
+  text
+    .split(/[,\s]+/)
+    .map((word) => word.trim())
+    .filter(Boolean);
 
 function pairsOf(text, between) {
   if (text.trimStart().startsWith("{")) {
@@ -45,7 +49,8 @@ function pairsOf(text, between) {
   const found = {};
   for (const line of text.split("\n")) {
     const at = line.indexOf(between);
-    if (at > 0) found[line.slice(0, at).trim()] = line.slice(at + between.length).replace(between === ":" ? /^ / : "", "");
+    if (at > 0)
+      found[line.slice(0, at).trim()] = line.slice(at + between.length).replace(between === ":" ? /^ / : "", "");
   }
   return found;
 }
@@ -67,20 +72,54 @@ export function toFields(spec = {}) {
   const script = take("script", {});
   const http = take("http", {});
   const fields = {
-    task_id: take("task_id", ""), group: take("group", "default"), description: take("description", ""), owner: take("owner", ""),
-    tags: listText(take("tags")), alarm: listText(take("alarm")), kind, cron: take("cron", ""), every: take("every", ""),
-    fixed_delay: take("fixed_delay", ""), at: take("at", ""), tz: take("tz", ""), dst: take("dst", "auto"),
-    count: String(take("count", "")), first: take("first", ""), run, command: argumentLines(take("command", [])), shell: take("shell", ""),
-    source: script.source ?? "", language: script.language ?? "bash", remark: "", handler: take("handler", ""),
-    url: http.url ?? "", method: http.method ?? "GET", headers: pairs(http.headers, ": "), body: http.body ?? "",
-    params: pairs(take("params"), "="), payload: take("payload", ""), priority: String(take("priority", 100)),
-    retries: String(retries.max ?? 0), retry_policy: retries.policy ?? "fixed", retry_base: retries.base ?? "30s",
-    retry_cap: retries.cap ?? "1h", retry_jitter: String(retries.jitter ?? 0), timeout: take("timeout", ""),
-    start_deadline: take("start_deadline", ""), overlap: take("overlap", "skip"), misfire: misfire.policy ?? "fire_once",
-    misfire_max: String(misfire.max ?? 1000), misfire_window: misfire.window ?? "24h", misfire_threshold: misfire.threshold ?? "5s",
+    task_id: take("task_id", ""),
+    group: take("group", "default"),
+    description: take("description", ""),
+    owner: take("owner", ""),
+    tags: listText(take("tags")),
+    alarm: listText(take("alarm")),
+    kind,
+    cron: take("cron", ""),
+    every: take("every", ""),
+    fixed_delay: take("fixed_delay", ""),
+    at: take("at", ""),
+    tz: take("tz", ""),
+    dst: take("dst", "auto"),
+    count: String(take("count", "")),
+    first: take("first", ""),
+    run,
+    command: argumentLines(take("command", [])),
+    shell: take("shell", ""),
+    source: script.source ?? "",
+    language: script.language ?? "bash",
+    remark: "",
+    handler: take("handler", ""),
+    url: http.url ?? "",
+    method: http.method ?? "GET",
+    headers: pairs(http.headers, ": "),
+    body: http.body ?? "",
+    params: pairs(take("params"), "="),
+    payload: take("payload", ""),
+    priority: String(take("priority", 100)),
+    retries: String(retries.max ?? 0),
+    retry_policy: retries.policy ?? "fixed",
+    retry_base: retries.base ?? "30s",
+    retry_cap: retries.cap ?? "1h",
+    retry_jitter: String(retries.jitter ?? 0),
+    timeout: take("timeout", ""),
+    start_deadline: take("start_deadline", ""),
+    overlap: take("overlap", "skip"),
+    misfire: misfire.policy ?? "fire_once",
+    misfire_max: String(misfire.max ?? 1000),
+    misfire_window: misfire.window ?? "24h",
+    misfire_threshold: misfire.threshold ?? "5s",
     children: (take("children", []) ?? []).map((child) => `${child.group}/${child.task_id}`).join("\n"),
-    need_feedback: take("need_feedback", false), client_group: take("client_group", ""), dispatch: take("dispatch", ""),
-    route: take("route", "FIRST"), block: take("block", ""), addresses: lines(take("addresses")),
+    need_feedback: take("need_feedback", false),
+    client_group: take("client_group", ""),
+    dispatch: take("dispatch", ""),
+    route: take("route", "FIRST"),
+    block: take("block", ""),
+    addresses: lines(take("addresses")),
   };
   for (const name of ["manual", "now", "replace_on_exist"]) delete known[name];
   return {...fields, rest: known};
@@ -105,8 +144,12 @@ function putRun(spec, fields) {
     spec.script = {language: fields.language, source: fields.source, ...(fields.remark ? {remark: fields.remark} : {})};
   } else if (fields.run === "http") {
     const headers = pairsOf(fields.headers, ":");
-    spec.http = {method: fields.method, url: fields.url, ...(Object.keys(headers).length ? {headers} : {}),
-      ...(fields.body ? {body: fields.body} : {})};
+    spec.http = {
+      method: fields.method,
+      url: fields.url,
+      ...(Object.keys(headers).length ? {headers} : {}),
+      ...(fields.body ? {body: fields.body} : {}),
+    };
   } else spec[fields.run] = fields[fields.run];
   const params = pairsOf(fields.params, "=");
   if (Object.keys(params).length) spec.params = params;
@@ -151,7 +194,8 @@ export function toSpec(fields) {
   putRun(spec, fields);
   if (fields.priority !== "" && fields.priority !== "100") spec.priority = Number(fields.priority);
   putRetries(spec, fields);
-  for (const name of ["timeout", "start_deadline", "dispatch", "block", "client_group"]) if (fields[name]) spec[name] = fields[name];
+  for (const name of ["timeout", "start_deadline", "dispatch", "block", "client_group"])
+    if (fields[name]) spec[name] = fields[name];
   if (fields.overlap !== "skip") spec.overlap = fields.overlap;
   putMisfire(spec, fields);
   const children = wordsOf(fields.children).map((child) => {
@@ -172,19 +216,33 @@ export function toSpec(fields) {
 export function scheduleOf(spec) {
   const kind = kindOf(spec);
   if (!["cron", "every", "fixed_delay", "at"].includes(kind) || !spec[kind]) return null;
-  const asked = {kind, [kind]: spec[kind]};
-  if (kind === "every" || kind === "fixed_delay") asked.interval = spec[kind];
-  for (const name of kScheduleParts) if (!(name in asked) && ["tz", "dst", "first"].includes(name) && spec[name]) asked[name] = spec[name];
+  const isInterval = kind === "every" || kind === "fixed_delay";
+  const asked = {kind, [isInterval ? "interval" : kind]: spec[kind]};
+  const more = kind === "cron" ? ["tz", "dst"] : isInterval ? ["first"] : [];
+  for (const name of more) if (spec[name]) asked[name] = spec[name];
   return asked;
 }
 
 /// The field of the form that a problem's `field` means: "schedule.cron" is cron, "retries.base" is retry_base.
 export function fieldOfProblem(name) {
   if (!name) return "";
-  const special = {"retries.max": "retries", "retries.policy": "retry_policy", "retries.base": "retry_base", "retries.cap": "retry_cap",
-    "retries.jitter": "retry_jitter", "misfire.policy": "misfire", "misfire.max": "misfire_max", "misfire.window": "misfire_window",
-    "misfire.threshold": "misfire_threshold", "script.source": "source", "script.language": "language", "http.url": "url",
-    "http.method": "method", "http.headers": "headers", "http.body": "body"};
+  const special = {
+    "retries.max": "retries",
+    "retries.policy": "retry_policy",
+    "retries.base": "retry_base",
+    "retries.cap": "retry_cap",
+    "retries.jitter": "retry_jitter",
+    "misfire.policy": "misfire",
+    "misfire.max": "misfire_max",
+    "misfire.window": "misfire_window",
+    "misfire.threshold": "misfire_threshold",
+    "script.source": "source",
+    "script.language": "language",
+    "http.url": "url",
+    "http.method": "method",
+    "http.headers": "headers",
+    "http.body": "body",
+  };
   const known = name.replace(/^(jobs\[\d+\]|spec|schedule|run)\./, "").replace(/\[\d+\].*$/, "");
   return special[known] ?? known;
 }

@@ -14,10 +14,13 @@ function Addresses({group, chosen, onChange}) {
   const executors = useFetch("/executors", {group});
   const items = executors.data?.items ?? [];
   if (items.length === 0) return null;
-  const toggle = (address) => onChange(chosen.includes(address) ? chosen.filter((one) => one !== address) : [...chosen, address]);
+  const toggle = (address) =>
+    onChange(chosen.includes(address) ? chosen.filter((one) => one !== address) : [...chosen, address]);
   return html`<fieldset class="field wide"><legend>${t("trigger.addresses")}</legend>
-    ${items.map((one) => html`<label class="line"><input type="checkbox" checked=${chosen.includes(one.address)}
-      onChange=${() => toggle(one.address)} /> <span class="mono break">${one.address}</span> <${Status} state=${one.state} /></label>`)}
+    ${items.map(
+      (one) => html`<label class="line"><input type="checkbox" checked=${chosen.includes(one.address)}
+      onChange=${() => toggle(one.address)} /> <span class="mono break">${one.address}</span> <${Status} state=${one.state} /></label>`,
+    )}
     <p class="field-help">${t("trigger.addresses_help")}</p></fieldset>`;
 }
 
@@ -35,8 +38,11 @@ export function TriggerDialog({job, onClose, onDone}) {
     try {
       const body = {force: isForced, ...(hasPayload ? {payload} : {}), ...(addresses.length ? {addresses} : {})};
       const answer = await post(`${jobPath(job.group, job.task_id)}:trigger`, body);
-      toast("good", answer.message || t("done.job_trigger", {name: job.task_id}),
-        answer.job_id && {text: t("act.open_run"), href: runAddress(answer.job_id)});
+      toast(
+        "good",
+        answer.message || t("done.job_trigger", {name: job.task_id}),
+        answer.job_id && {text: t("act.open_run"), href: runAddress(answer.job_id)},
+      );
       onDone?.();
       onClose();
     } catch (failed) {

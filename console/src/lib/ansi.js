@@ -28,7 +28,8 @@ export function parseAnsi(line, style = {}) {
   const pieces = [];
   let at = 0;
   // Colours; other control sequences; titles and links; what else begins with ESC; control characters.
-  const pattern = /\x1b\[([0-9;]*)m|\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?|[\x00-\x08\x0b-\x1f\x7f]/g;
+  const pattern =
+    /\x1b\[([0-9;]*)m|\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?|[\x00-\x08\x0b-\x1f\x7f]/g;
   const push = (text) => text && pieces.push({text, className: Object.values(style).join(" ")});
   for (let match = pattern.exec(line); match; match = pattern.exec(line)) {
     push(line.slice(at, match.index));
@@ -39,4 +40,7 @@ export function parseAnsi(line, style = {}) {
   return {pieces, style};
 }
 
-export const withoutAnsi = (text) => parseAnsi(text).pieces.map((piece) => piece.text).join("");
+export const withoutAnsi = (text) =>
+  parseAnsi(text)
+    .pieces.map((piece) => piece.text)
+    .join("");

@@ -50,13 +50,18 @@ export async function request(method, path, {query, body, headers = {}, signal, 
   const sent = {Accept: "application/json", ...headers};
   if (isChange) {
     sent["X-CSRF-Token"] = csrfToken;
-    sent["Idempotency-Key"] ??= newKey();
+    // What stores nothing needs no key, of which the server keeps the answer.
+    if (!query?.dry_run && !path.endsWith(":preview")) sent["Idempotency-Key"] ??= newKey();
   }
   if (body !== undefined) sent["Content-Type"] = type ?? "application/json";
   let response;
   try {
     response = await fetch(address(path, query), {
-      method, signal, headers: sent, credentials: "same-origin", cache: "no-store",
+      method,
+      signal,
+      headers: sent,
+      credentials: "same-origin",
+      cache: "no-store",
       body: body === undefined || type ? body : JSON.stringify(body),
     });
   } catch (error) {
@@ -73,8 +78,11 @@ export async function request(method, path, {query, body, headers = {}, signal, 
 async function answer(response) {
   const text = await response.text();
   if (!text) return {};
-  const value = (response.headers.get("Content-Type") ?? "").includes("json") &&
-    !(response.headers.get("Content-Type") ?? "").includes("jsonl") ? JSON.parse(text) : {text};
+  const value =
+    (response.headers.get("Content-Type") ?? "").includes("json") &&
+    !(response.headers.get("Content-Type") ?? "").includes("jsonl")
+      ? JSON.parse(text)
+      : {text};
   const etag = response.headers.get("ETag");
   if (etag && value && typeof value === "object") value.etag = etag;
   return value;

@@ -9,23 +9,32 @@ export function useFetch(path, query = {}, {on = []} = {}) {
   const key = path === null ? null : path + "?" + JSON.stringify(query);
   const running = useRef(null);
 
-  const load = useCallback((isFirst) => {
-    if (key === null) {
-      setState({data: null, error: null, isLoading: false});
-      return Promise.resolve();
-    }
-    running.current?.abort();
-    const control = new AbortController();
-    running.current = control;
-    setState((before) => ({data: before.key === key ? before.data : null, stale: before.data, error: isFirst ? null : before.error,
-      isLoading: true, key}));
-    return get(path, query, control.signal).then(
-      (data) => setState({data, error: null, isLoading: false, key}),
-      (error) => {
-        if (error.name === "AbortError") return;
-        setState((before) => ({data: before.key === key ? before.data : null, error, isLoading: false, key}));
-      });
-  }, [key]);
+  const load = useCallback(
+    (isFirst) => {
+      if (key === null) {
+        setState({data: null, error: null, isLoading: false});
+        return Promise.resolve();
+      }
+      running.current?.abort();
+      const control = new AbortController();
+      running.current = control;
+      setState((before) => ({
+        data: before.key === key ? before.data : null,
+        stale: before.data,
+        error: isFirst ? null : before.error,
+        isLoading: true,
+        key,
+      }));
+      return get(path, query, control.signal).then(
+        (data) => setState({data, error: null, isLoading: false, key}),
+        (error) => {
+          if (error.name === "AbortError") return;
+          setState((before) => ({data: before.key === key ? before.data : null, error, isLoading: false, key}));
+        },
+      );
+    },
+    [key],
+  );
 
   useEffect(() => {
     load(true);
@@ -34,8 +43,12 @@ export function useFetch(path, query = {}, {on = []} = {}) {
   const reload = useCallback(() => load(false), [load]);
   useLive(on, reload, key !== null);
   const isOf = state.key === key;
-  return {data: isOf ? state.data : null, error: isOf ? state.error : null, reload,
-    isLoading: key !== null && (state.isLoading || !isOf)};
+  return {
+    data: isOf ? state.data : null,
+    error: isOf ? state.error : null,
+    reload,
+    isLoading: key !== null && (state.isLoading || !isOf),
+  };
 }
 
 /// A list in pages: the page is `page` of the address.

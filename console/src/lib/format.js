@@ -28,6 +28,14 @@ export function utcTime(text, {isLong = true} = {}) {
   return `${isLong ? iso.slice(0, 10) : iso.slice(5, 10)} ${iso.slice(11, 19)} UTC`;
 }
 
+/// Of a day like 2026-11-29.
+export function weekday(day) {
+  return new Date(day + "T00:00:00Z").toLocaleDateString(language.get() === "zh" ? "zh-CN" : "en-US", {
+    weekday: "short",
+    timeZone: "UTC",
+  });
+}
+
 /// "in 5 min", "3 h ago".
 export function relativeTime(text, now = Date.now()) {
   const time = parseTime(text);
@@ -48,11 +56,18 @@ export function durationText(ms, {isShort = false} = {}) {
   if (seconds < 10 && !isShort) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.floor(seconds)} s`;
   const whole = Math.floor(seconds);
-  const parts = [[Math.floor(whole / 86400), "d"], [Math.floor(whole / 3600) % 24, "h"],
-    [Math.floor(whole / 60) % 60, "min"], [whole % 60, "s"]];
+  const parts = [
+    [Math.floor(whole / 86400), "d"],
+    [Math.floor(whole / 3600) % 24, "h"],
+    [Math.floor(whole / 60) % 60, "min"],
+    [whole % 60, "s"],
+  ];
   const first = parts.findIndex(([count]) => count > 0);
-  return parts.slice(first, first + (isShort ? 1 : 2)).filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count} ${unit}`).join(" ");
+  return parts
+    .slice(first, first + (isShort ? 1 : 2))
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(" ");
 }
 
 /// Between two times, in milliseconds; null when one is unknown.
@@ -64,8 +79,10 @@ export function spanMs(from, until) {
 
 export function numberText(value, digits = 0) {
   if (value === null || value === undefined || value === "") return "–";
-  return Number(value).toLocaleString(language.get() === "zh" ? "zh-CN" : "en-US",
-    {maximumFractionDigits: digits, minimumFractionDigits: 0});
+  return Number(value).toLocaleString(language.get() === "zh" ? "zh-CN" : "en-US", {
+    maximumFractionDigits: digits,
+    minimumFractionDigits: 0,
+  });
 }
 
 /// An executor's name is its address: without what is the same for all.

@@ -9,7 +9,9 @@ export const html = htm.bind(h);
 
 /// Class names of what is true: classes("row", {selected: isSelected}).
 export function classes(...names) {
-  return names.flatMap((name) => typeof name === "object" && name !== null
-    ? Object.keys(name).filter((key) => name[key])
-    : name || []).join(" ");
+  return names
+    .flatMap((name) =>
+      typeof name === "object" && name !== null ? Object.keys(name).filter((key) => name[key]) : name || [],
+    )
+    .join(" ");
 }

@@ -25,8 +25,9 @@ export function word(prefix, text) {
 export function preferredLanguage() {
   const chosen = kept.get("language", "");
   if (catalogues[chosen]) return chosen;
-  return (navigator.languages ?? []).some((name) => /^zh/i.test(name)) &&
-    !/^en/i.test(navigator.language) ? "zh" : "en";
+  return (navigator.languages ?? []).some((name) => /^zh/i.test(name)) && !/^en/i.test(navigator.language)
+    ? "zh"
+    : "en";
 }
 
 export async function setLanguage(name) {

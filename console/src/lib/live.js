@@ -83,11 +83,14 @@ export function useLive(types, callback, isOn = true) {
     let last = 0;
     const listener = (type, data) => {
       if (!wanted.has(type) || waiting) return;
-      waiting = setTimeout(() => {
-        waiting = 0;
-        last = Date.now();
-        if (!document.hidden) latest.current(type, data);
-      }, Math.max(50, last + kQuietMs - Date.now()));
+      waiting = setTimeout(
+        () => {
+          waiting = 0;
+          last = Date.now();
+          if (!document.hidden) latest.current(type, data);
+        },
+        Math.max(50, last + kQuietMs - Date.now()),
+      );
     };
     listeners.add(listener);
     return () => {

@@ -3,13 +3,16 @@ import {createStore, useStore} from "./store.js";
 
 function parse(hash) {
   const [path, search = ""] = hash.replace(/^#/, "").split("?", 2);
-  const parts = path.split("/").filter(Boolean).map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
+  const parts = path
+    .split("/")
+    .filter(Boolean)
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
   return {path: "/" + parts.join("/"), parts, query: Object.fromEntries(new URLSearchParams(search))};
 }
 
@@ -50,3 +53,11 @@ export function setQuery(changes, options = {}) {
 
 export const jobAddress = (group, taskId, query) => to(["jobs", group, taskId], query);
 export const runAddress = (jobId, query) => to(["runs", jobId], query);
+
+/// Of what a search found.
+export function foundAddress(found) {
+  if (found.type === "run") return runAddress(found.job_id);
+  if (found.type === "group") return to(["groups", found.group]);
+  if (found.type === "node") return to(["groups"], {tab: "nodes", group: found.group});
+  return jobAddress(found.group, found.task_id);
+}

@@ -26,7 +26,8 @@ export const useSession = () => useStore(session);
 function coversGroup(patterns, group) {
   if (!group || !patterns || patterns.length === 0) return true;
   return patterns.some((pattern) =>
-    new RegExp("^" + pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*") + "$").test(group));
+    new RegExp("^" + pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*") + "$").test(group),
+  );
 }
 
 /// Why the person may not do what needs `role` in `group`; "" if allowed.
@@ -41,6 +42,3 @@ export function refusal(role, group) {
   if (!coversGroup(principal.groups, group)) return t("denied.group", {group});
   return "";
 }
-
-/// Whether the server says that it has an optional part of the API.
-export const hasFeature = (name) => (session.get()?.server?.features ?? []).includes(name);

@@ -3,7 +3,7 @@ import {html, useState} from "../lib/html.js";
 import {put} from "../lib/api.js";
 import {languages, language, setLanguage, t} from "../lib/i18n.js";
 import {to} from "../lib/router.js";
-import {signOut, useSession} from "../lib/session.js";
+import {refusal, signOut, useSession} from "../lib/session.js";
 import {useStore} from "../lib/store.js";
 import {setTheme, theme} from "../lib/theme.js";
 import {Act, Facts, Page, Panel, problemText} from "../ui/basics.js";
@@ -45,16 +45,23 @@ export default function Account() {
     put("/session/language", {language: name}).catch(() => {});
   };
   const everywhere = async () => {
-    if (await confirm({title: t("account.everywhere"), text: t("account.everywhere_text"), action: t("session.sign_out")})) await signOut(true);
+    if (
+      await confirm({title: t("account.everywhere"), text: t("account.everywhere_text"), action: t("session.sign_out")})
+    )
+      await signOut(true);
   };
   return html`<${Page} title=${t("nav.account")}><div class="columns">
-    <div><${Panel} title=${t("account.you")}><${Facts} items=${[[t("field.name"), principal.name], [t("field.role"), principal.role && t("role." + principal.role)],
-        [t("access.groups"), (principal.groups ?? []).join(", ")], [t("field.kind"), principal.kind]]} />
+    <div><${Panel} title=${t("account.you")}><${Facts} items=${[
+      [t("field.name"), principal.name],
+      [t("field.role"), principal.role && t("role." + principal.role)],
+      [t("access.groups"), (principal.groups ?? []).join(", ")],
+      [t("field.kind"), principal.kind],
+    ]} />
         <p class="faint">${principal.role && t("role.help_" + principal.role)}</p></${Panel}>
       <${Panel} title=${t("account.look")}><div class="stack"><${ChoiceField} label=${t("field.language")} value=${spoken} onInput=${speak} options=${Object.entries(languages)} />
         <${ChoiceField} label=${t("theme.title")} value=${chosen} onInput=${setTheme} options=${["auto", "light", "dark"].map((name) => [name, t("theme." + name)])} /></div></${Panel}></div>
     <div>${methods.password !== false && html`<${Panel} title=${t("account.change_password")}><${Password} /></${Panel}>`}
       <${Panel} title=${t("account.sessions")}><p>${t("account.sessions_text")}</p><div class="actions"><${Act} need="viewer" label=${t("session.sign_out")} onClick=${() => signOut()} />
         <${Act} need="viewer" kind="danger" label=${t("account.everywhere")} onClick=${everywhere} />
-        <a class="button" href=${to(["access"], {tab: "tokens"})}>${t("account.tokens")}</a></div></${Panel}></div></div></${Page}>`;
+        ${!refusal("admin") && html`<a class="button" href=${to(["access"], {tab: "tokens"})}>${t("account.tokens")}</a>`}</div></${Panel}></div></div></${Page}>`;
 }

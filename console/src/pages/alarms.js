@@ -3,6 +3,7 @@ import {html, useState} from "../lib/html.js";
 import {post, put, remove} from "../lib/api.js";
 import {useFetch, useList} from "../lib/fetching.js";
 import {t, word} from "../lib/i18n.js";
+import {useOperations} from "../lib/operations.js";
 import {to} from "../lib/router.js";
 import {Act, Button, Empty, Fetched, Page, Problem, Tabs, Time} from "../ui/basics.js";
 import {Dialog, toast} from "../ui/dialog.js";
@@ -57,8 +58,8 @@ function TestDialog({onClose}) {
       placeholder="ops@example.com" autofocus isRequired /></${Dialog}>`;
 }
 
-function Now({onSilence, version}) {
-  const found = useFetch("/alarms", {version}, {on: ["counters"]});
+function Now({onSilence, canSilence}) {
+  const found = useFetch("/alarms", {}, {on: ["counters"]});
   const order = {firing: 0, silenced: 1, ok: 2};
   const unsilence = async (group) => {
     await remove(`/alarms/silences/${encodeURIComponent(group)}`);
@@ -69,28 +70,66 @@ function Now({onSilence, version}) {
     const items = [...(data.items ?? [])].sort((a, b) => (order[a.state] ?? 3) - (order[b.state] ?? 3));
     const firing = items.filter((one) => one.state === "firing").length;
     return html`${firing === 0 && items.length > 0 && html`<div class="notice good"><div>${t("alarms.all_ok")}</div></div>`}
-      <${Table} label=${t("alarms.now")} rows=${items} keyOf=${(one) => one.id} empty=${html`<${Empty} text=${t("alarms.none")}>
-        <pre>jobtracker --alarm ops@example.com --alarm-when late=10m</pre></${Empty}>`} columns=${[
+      <${Table} label=${t("alarms.now")} rows=${items} keyOf=${(one) => one.id} empty=${html`<${Empty} text=${t("alarms.all_ok")}>
+        <a class="button" href=${to(["alarms"], {tab: "rules"})}>${t("alarms.rules")}</a></${Empty}>`} columns=${[
         {name: "state", label: t("field.state"), cell: (one) => html`<${Status} state=${one.state} />`},
-        {name: "group", label: t("field.group"), kind: "name", cell: (one) => (one.group ? html`<a href=${to(["groups", one.group])}>${one.group}</a>` : "–")},
+        {
+          name: "group",
+          label: t("field.group"),
+          kind: "name",
+          cell: (one) => (one.group ? html`<a href=${to(["groups", one.group])}>${one.group}</a>` : "–"),
+        },
         {name: "rule", label: t("field.rule"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
         {name: "message", label: t("field.message"), kind: "grow", cell: (one) => one.message || "–"},
-        {name: "since", label: t("field.since"), cell: (one) => html`<${Time} at=${one.since} />${one.until && html`<span class="sub">${t("alarms.until")} <${Time} at=${one.until} /></span>`}`},
-        {name: "act", label: "", kind: "tight", cell: (one) => one.group && (one.state === "silenced"
-          ? html`<${Act} group=${one.group} kind="small" label=${t("alarms.unsilence")} onClick=${() => unsilence(one.group)} />`
-          : html`<${Act} group=${one.group} kind="small" label=${t("alarms.silence")} onClick=${() => onSilence(one.group)} />`)}]} />`;
+        {
+          name: "since",
+          label: t("field.since"),
+          cell: (one) =>
+            html`<${Time} at=${one.since} />${one.until && html`<span class="sub">${t("alarms.until")} <${Time} at=${one.until} /></span>`}`,
+        },
+        canSilence && {
+          name: "act",
+          label: "",
+          kind: "tight",
+          cell: (one) =>
+            one.group &&
+            (one.state === "silenced"
+              ? html`<${Act} group=${one.group} kind="small" label=${t("alarms.unsilence")} onClick=${() => unsilence(one.group)} />`
+              : html`<${Act} group=${one.group} kind="small" label=${t("alarms.silence")} onClick=${() => onSilence(one.group)} />`),
+        },
+      ]} />`;
   }}</${Fetched}>`;
 }
 
 function Rules() {
   const found = useFetch("/alarms/rules");
   return html`<p class="lead">${t("alarms.rules_text")}</p><${Fetched} from=${found}>${(data) => html`
-    <${Table} label=${t("alarms.rules")} rows=${data.items ?? []} keyOf=${(rule) => `${rule.group}/${rule.rule}/${rule.value}`}
+    <${Table} label=${t("alarms.rules")} rows=${data.items ?? []} keyOf=${(rule) => `${rule.group}/${rule.rule}/${rule.value ?? rule.limit}`}
       empty=${html`<${Empty} text=${t("alarms.no_rules")}><pre>jobtracker --alarm ops@example.com --alarm-when unserved=1m --alarm-when failures=20%</pre></${Empty}>`} columns=${[
-        {name: "rule", label: t("field.rule"), kind: "name", cell: (rule) => html`<span class="mono">${rule.rule}${rule.value !== undefined && rule.value !== "" ? "=" + rule.value : ""}</span>`},
-        {name: "group", label: t("field.group"), cell: (rule) => (!rule.group || rule.group === "*" ? t("alarms.every_group") : rule.group)},
-        {name: "meaning", label: t("alarms.meaning"), kind: "grow", cell: (rule) => rule.description || word("alarms.rule_", String(rule.rule).split("=")[0])},
-        {name: "recipients", label: t("alarms.recipients"), cell: (rule) => (rule.recipients ?? []).join(", ") || "–"}]} />
+        {
+          name: "rule",
+          label: t("field.rule"),
+          kind: "name",
+          cell: (rule) =>
+            html`<span class="mono">${[rule.rule, rule.value ?? rule.limit].filter(Boolean).join("=")}</span>`,
+        },
+        {
+          name: "group",
+          label: t("field.group"),
+          cell: (rule) => (!rule.group || rule.group === "*" ? t("alarms.every_group") : rule.group),
+        },
+        {
+          name: "meaning",
+          label: t("alarms.meaning"),
+          kind: "grow",
+          cell: (rule) => rule.description || word("alarms.rule_", String(rule.rule).split("=")[0]),
+        },
+        (data.items ?? []).some((rule) => rule.recipients) && {
+          name: "recipients",
+          label: t("alarms.recipients"),
+          cell: (rule) => (rule.recipients ?? []).join(", ") || "–",
+        },
+      ]} />
     ${(data.recipients ?? []).length > 0 && html`<p>${t("alarms.default_recipients")} ${data.recipients.join(", ")}</p>`}`}</${Fetched}>`;
 }
 
@@ -101,9 +140,14 @@ function Sent({query}) {
       {name: "at", label: t("field.time"), cell: (one) => html`<${Time} at=${one.at ?? one.since} />`},
       {name: "group", label: t("field.group"), kind: "name", cell: (one) => one.group || "–"},
       {name: "rule", label: t("field.rule"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
-      {name: "state", label: t("field.state"), cell: (one) => html`<${Status} state=${one.is_over ? "ok" : one.state ?? "firing"} />`},
+      {
+        name: "state",
+        label: t("field.state"),
+        cell: (one) => html`<${Status} state=${one.is_over ? "ok" : (one.state ?? "firing")} />`,
+      },
       {name: "message", label: t("field.message"), kind: "grow", cell: (one) => one.message || "–"},
-      {name: "to", label: t("alarms.recipients"), cell: (one) => (one.recipients ?? []).join(", ") || "–"}]} />`;
+      {name: "to", label: t("alarms.recipients"), cell: (one) => (one.recipients ?? []).join(", ") || "–"},
+    ]} />`;
 }
 
 export default function Alarms({route}) {
@@ -111,12 +155,18 @@ export default function Alarms({route}) {
   const [silencing, setSilencing] = useState(null);
   const [isTesting, setTesting] = useState(false);
   const [version, setVersion] = useState(0);
-  return html`<${Page} title=${t("nav.alarms")} actions=${html`<${Act} label=${t("alarms.silence")} icon="pause" onClick=${() => setSilencing("")} />
-      <${Act} icon="bell" label=${t("alarms.test")} onClick=${() => setTesting(true)} />`}>
-    <${Tabs} label=${t("nav.alarms")} current=${tab} items=${["now", "rules", "history"].map((name) => [name, t("alarms." + name),
-      to(["alarms"], name === "now" ? {} : {tab: name})])} />
-    ${tab === "now" && html`<${Now} onSilence=${setSilencing} version=${version || undefined} />`}
-    ${tab === "rules" && html`<${Rules} />`}${tab === "history" && html`<${Sent} query=${route.query} />`}
+  const has = useOperations();
+  const canSilence = has("PUT /alarms/silences/{group}");
+  const tabs = ["now", "rules", ...(has("GET /alarms/history") ? ["history"] : [])];
+  return html`<${Page} title=${t("nav.alarms")} actions=${html`${canSilence && html`<${Act} label=${t("alarms.silence")} icon="pause" onClick=${() => setSilencing("")} />`}
+      ${has("POST /alarms:test") && html`<${Act} icon="bell" label=${t("alarms.test")} onClick=${() => setTesting(true)} />`}`}>
+    <${Tabs} label=${t("nav.alarms")} current=${tab} items=${tabs.map((name) => [
+      name,
+      t("alarms." + name),
+      to(["alarms"], name === "now" ? {} : {tab: name}),
+    ])} />
+    ${tab === "now" && html`<${Now} key=${version} onSilence=${setSilencing} canSilence=${canSilence} />`}
+    ${tab === "rules" && html`<${Rules} />`}${tab === "history" && tabs.includes(tab) && html`<${Sent} query=${route.query} />`}
     ${silencing !== null && html`<${SilenceDialog} group=${silencing} onClose=${() => setSilencing(null)} onDone=${() => setVersion(version + 1)} />`}
     ${isTesting && html`<${TestDialog} onClose=${() => setTesting(false)} />`}</${Page}>`;
 }

@@ -20,23 +20,36 @@ function useCheck(spec, jsonError) {
     if (!settled || jsonError) return setState({});
     const control = new AbortController();
     setState((before) => ({...before, isChecking: true}));
-    post("/jobs", settled, {query: {dry_run: "true"}, signal: control.signal}).then((answer) => {
-      const result = answer.results?.[0] ?? {};
-      const isBad = result.status === "rejected";
-      setState({isValid: !isBad, warning: result.warning, error: isBad ? result.reason : "", field: isBad ? result.field : ""});
-    }, (error) => {
-      if (error.name !== "AbortError") setState({isValid: false, error: problemText(error), field: error.field, code: error.code});
-    });
+    post("/jobs", settled, {query: {dry_run: "true"}, signal: control.signal}).then(
+      (answer) => {
+        const result = answer.results?.[0] ?? {};
+        const isBad = result.status === "rejected";
+        setState({
+          isValid: !isBad,
+          warning: result.warning,
+          error: isBad ? result.reason : "",
+          field: isBad ? result.field : "",
+        });
+      },
+      (error) => {
+        if (error.name !== "AbortError")
+          setState({isValid: false, error: problemText(error), field: error.field, code: error.code});
+      },
+    );
     return () => control.abort();
   }, [JSON.stringify(settled), jsonError]);
   return state;
 }
 
 function Verdict({check, jsonError}) {
-  if (jsonError) return html`<span class="said tone-bad" role="status"><${Icon} name="cross" /> ${t("edit.not_json", {reason: jsonError})}</span>`;
-  if (check.error) return html`<span class="said tone-bad" role="status"><${Icon} name="cross" /> ${check.error}</span>`;
-  if (check.isValid && check.warning) return html`<span class="said tone-warn" role="status"><${Icon} name="lost" /> ${check.warning}</span>`;
-  if (check.isValid) return html`<span class="said tone-good" role="status"><${Icon} name="check" /> ${t("edit.valid")}</span>`;
+  if (jsonError)
+    return html`<span class="said tone-bad" role="status"><${Icon} name="cross" /> ${t("edit.not_json", {reason: jsonError})}</span>`;
+  if (check.error)
+    return html`<span class="said tone-bad" role="status"><${Icon} name="cross" /> ${check.error}</span>`;
+  if (check.isValid && check.warning)
+    return html`<span class="said tone-warn" role="status"><${Icon} name="lost" /> ${check.warning}</span>`;
+  if (check.isValid)
+    return html`<span class="said tone-good" role="status"><${Icon} name="check" /> ${t("edit.valid")}</span>`;
   return html`<span class="said faint" role="status">${check.isChecking ? t("edit.checking") : ""}</span>`;
 }
 
@@ -72,12 +85,24 @@ function Editor({job, isCopy, isNew}) {
   const why = refusal("editor", group);
   const isDirty = JSON.stringify(spec) !== JSON.stringify(toSpec(first.current));
 
+  useEffect(() => {
+    if (!isDirty || isBusy) return undefined;
+    const warn = (event) => event.preventDefault();
+    window.addEventListener("beforeunload", warn);
+    return () => window.removeEventListener("beforeunload", warn);
+  }, [isDirty, isBusy]);
+
   const store = async (isReplacing) => {
     setTouched(true);
     setBusy(true);
     try {
       const answer = isNew
-        ? await post("/jobs", isSuspended || isReplacing ? {jobs: [isReplacing ? {...spec, replace_on_exist: true} : spec], suspended: isSuspended} : spec)
+        ? await post(
+            "/jobs",
+            isSuspended || isReplacing
+              ? {jobs: [isReplacing ? {...spec, replace_on_exist: true} : spec], suspended: isSuspended}
+              : spec,
+          )
         : await put(jobPath(job.group, job.task_id), spec, {headers: {"If-Match": job.etag ?? "*"}});
       const result = answer.results?.[0] ?? answer;
       if (result.status === "duplicate") return await askToReplace();
@@ -93,23 +118,40 @@ function Editor({job, isCopy, isNew}) {
     }
   };
   const askToReplace = async () => {
-    if (await confirm({title: t("ask.replace", {name: spec.task_id}), text: t("ask.replace_text"), action: t("act.replace")})) await store(true);
+    if (
+      await confirm({
+        title: t("ask.replace", {name: spec.task_id}),
+        text: t("ask.replace_text"),
+        action: t("act.replace"),
+      })
+    )
+      await store(true);
   };
   const toForm = () => {
     if (spec) setFields(toFields(spec));
     setJson(null);
   };
 
-  return html`<form onSubmit=${(event) => { event.preventDefault(); store(false); }} noValidate>
+  const hasMask = JSON.stringify(first.current).includes("***");
+  return html`<form onSubmit=${(event) => {
+    event.preventDefault();
+    store(false);
+  }} noValidate>
+    ${!isNew && hasMask && html`<div class="notice warn"><div>${t("edit.masked")}</div></div>`}
     <div class="choice-row" role="group" aria-label=${t("edit.as")}>
       <button type="button" class=${"button" + (json === null ? " primary" : "")} aria-pressed=${json === null ? "true" : "false"}
         disabled=${Boolean(jsonError)} onClick=${toForm}>${t("edit.form")}</button>
       <button type="button" class=${"button" + (json !== null ? " primary" : "")} aria-pressed=${json !== null ? "true" : "false"}
         onClick=${() => json === null && setJson(JSON.stringify(spec, null, 2))}>JSON</button></div>
-    ${json === null
-      ? html`<${JobForm} fields=${fields} onChange=${change} wrong=${wrong} isNew=${isNew} spec=${spec} />`
-      : html`<div class="spaced"><${AreaField} label=${t("edit.json")} help=${t("edit.json_help")} rows=${24} value=${json} error=${jsonError}
-          onInput=${(text) => { setTouched(true); setJson(text); }} /></div>`}
+    ${
+      json === null
+        ? html`<${JobForm} fields=${fields} onChange=${change} wrong=${wrong} isNew=${isNew} spec=${spec} />`
+        : html`<div class="spaced"><${AreaField} label=${t("edit.json")} help=${t("edit.json_help")} rows=${24} value=${json} error=${jsonError}
+          onInput=${(text) => {
+            setTouched(true);
+            setJson(text);
+          }} /></div>`
+    }
     <div class="form-foot"><${Verdict} check=${isTouched ? check : {}} jsonError=${jsonError} />
       ${isNew && html`<label><input type="checkbox" checked=${isSuspended} onChange=${(event) => setSuspended(event.target.checked)} /> ${t("edit.suspended")}</label>`}
       <${Button} label=${t("act.back")} onClick=${() => history.back()} />
@@ -120,12 +162,21 @@ function Editor({job, isCopy, isNew}) {
 export default function EditPage({route}) {
   const isNew = route.parts[1] === "new" && route.parts.length === 2;
   const copy = route.query.copy ?? "";
-  const from = isNew ? (copy.includes("/") ? [copy.slice(0, copy.indexOf("/")), copy.slice(copy.indexOf("/") + 1)] : null)
+  const from = isNew
+    ? copy.includes("/")
+      ? [copy.slice(0, copy.indexOf("/")), copy.slice(copy.indexOf("/") + 1)]
+      : null
     : [route.parts[1], route.parts[2]];
   const found = useFetch(from ? jobPath(...from) : null);
   const title = isNew ? t(copy ? "edit.title_copy" : "edit.title_new") : t("edit.title", {name: route.parts[2]});
-  const crumbs = [[t("nav.jobs"), to(["jobs"])], ...(isNew ? [] : [[route.parts[2], jobAddress(route.parts[1], route.parts[2])]])];
+  const crumbs = [
+    [t("nav.jobs"), to(["jobs"])],
+    ...(isNew ? [] : [[route.parts[2], jobAddress(route.parts[1], route.parts[2])]]),
+  ];
   return html`<${Page} title=${title} crumbs=${crumbs} sub=${!isNew && t("edit.sub")}>
-    ${from ? html`<${Fetched} from=${found}>${(job) => html`<${Editor} key="of" job=${job} isCopy=${isNew} isNew=${isNew} />`}</${Fetched}>`
-      : html`<${Editor} key="new" isNew />`}</${Page}>`;
+    ${
+      from
+        ? html`<${Fetched} from=${found}>${(job) => html`<${Editor} key="of" job=${job} isCopy=${isNew} isNew=${isNew} />`}</${Fetched}>`
+        : html`<${Editor} key="new" isNew />`
+    }</${Page}>`;
 }

@@ -7,6 +7,7 @@ import {loadSession, takeSession, useSession} from "../lib/session.js";
 import {Preferences} from "../frame.js";
 import {Loading, Problem, problemText} from "../ui/basics.js";
 import {TextField} from "../ui/form.js";
+import {Brand} from "../ui/icons.js";
 
 function Password({next}) {
   const [name, setName] = useState("");
@@ -21,7 +22,9 @@ function Password({next}) {
       takeSession(await post("/session", {name, password}));
       go("#" + next, {replace: true});
     } catch (failed) {
-      setError(failed.status === 401 ? t("login.wrong") : failed.status === 429 ? t("login.throttled") : problemText(failed));
+      setError(
+        failed.status === 401 ? t("login.wrong") : failed.status === 429 ? t("login.throttled") : problemText(failed),
+      );
       setBusy(false);
     }
   };
@@ -35,13 +38,16 @@ function Password({next}) {
 function OneTime({secret}) {
   const [error, setError] = useState(null);
   useEffect(() => {
-    post("/session", {one_time: secret}).then((answer) => {
-      go(to([]), {replace: true});
-      takeSession(answer);
-    }, (failed) => {
-      go(to(["login"], {failed: "link"}), {replace: true});
-      setError(failed);
-    });
+    post("/session", {one_time: secret}).then(
+      (answer) => {
+        go(to([]), {replace: true});
+        takeSession(answer);
+      },
+      (failed) => {
+        go(to(["login"], {failed: "link"}), {replace: true});
+        setError(failed);
+      },
+    );
   }, []);
   return error ? html`<${Problem} error=${error} />` : html`<${Loading} label=${t("login.signing_in")} />`;
 }
@@ -51,15 +57,22 @@ export default function Login({route}) {
   const {one_time: secret, next = "/", failed} = route.query;
   const methods = known.methods ?? {};
   return html`<div class="login"><div class="login-card">
-    <h1><svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true"><rect width="32" height="32" rx="7" class="brand-ground" />
-      <path d="M16 6a6.500 6.500 0 0 0-6.500 6.500V19L7.500 22h17l-2-3v-6.500A6.500 6.500 0 0 0 16 6z" fill="#fff" /><circle cx="16" cy="24.500" r="2.200" fill="#fff" /></svg> Carillon</h1>
+    <h1><${Brand} size="28" /> Carillon</h1>
     ${known.server?.name && html`<p class="faint">${known.server.name}</p>`}
-    ${secret ? html`<${OneTime} secret=${secret} />` : html`
+    ${
+      secret
+        ? html`<${OneTime} secret=${secret} />`
+        : html`
       ${failed === "link" && html`<div class="notice warn" role="alert"><div>${t("login.link_used")}</div></div>`}
-      ${known.failed ? html`<${Problem} error=${known.failed} retry=${() => loadSession().catch(() => {})} />` : html`
+      ${
+        known.failed
+          ? html`<${Problem} error=${known.failed} retry=${() => loadSession().catch(() => {})} />`
+          : html`
         ${methods.oidc && html`<a class="button primary" href=${base + "/oidc/start"}>${t("login.oidc", {name: methods.oidc_name || "OpenID Connect"})}</a>`}
         ${methods.oidc && methods.password !== false && html`<p class="or faint"><span>${t("login.or")}</span></p>`}
         ${methods.password !== false && html`<${Password} next=${next} />`}
-        <p class="faint small">${t("login.link_help")}</p><pre class="hint">jobclient console</pre>`}`}
+        <p class="faint small">${t("login.link_help")}</p><pre class="hint">jobclient console</pre>`
+      }`
+    }
     <div class="actions login-foot"><${Preferences} /></div></div></div>`;
 }

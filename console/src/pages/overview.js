@@ -38,17 +38,23 @@ function Charts({range}) {
     const values = (name) => points.map((point) => point[name] ?? null);
     return html`<div class="columns charts">
       <figure><figcaption>${t("overview.chart_runs")}</figcaption><${Chart} label=${t("overview.chart_runs")} times=${times} format=${(n) => numberText(n)}
-        series=${[{label: t("overview.ended"), values: values("ended"), color: "--good"},
-          {label: t("overview.failed"), values: values("failed"), color: "--bad", dash: [6, 3]}]} /></figure>
+        series=${[
+          {label: t("overview.ended"), values: values("ended"), color: "--good"},
+          {label: t("overview.failed"), values: values("failed"), color: "--bad", dash: [6, 3]},
+        ]} /></figure>
       <figure><figcaption>${t("overview.chart_lateness")}</figcaption><${Chart} label=${t("overview.chart_lateness")} times=${times} format=${ms}
-        series=${[{label: "p50", values: values("lateness_p50_ms"), color: "--accent"},
+        series=${[
+          {label: "p50", values: values("lateness_p50_ms"), color: "--accent"},
           {label: "p95", values: values("lateness_p95_ms"), color: "--warn", dash: [6, 3]},
-          {label: "p99", values: values("lateness_p99_ms"), color: "--bad", dash: [2, 3]}]} /></figure>
+          {label: "p99", values: values("lateness_p99_ms"), color: "--bad", dash: [2, 3]},
+        ]} /></figure>
       <figure><figcaption>${t("overview.chart_backlog")}</figcaption><${Chart} label=${t("overview.chart_backlog")} times=${times} format=${(n) => numberText(n)}
         series=${[{label: t("overview.backlog"), values: values("backlog"), color: "--run", fill: "--run-soft"}]} /></figure>
       <figure><figcaption>${t("overview.chart_started")}</figcaption><${Chart} label=${t("overview.chart_started")} times=${times} format=${(n) => numberText(n)}
-        series=${[{label: t("overview.submitted"), values: values("submitted"), color: "--hold"},
-          {label: t("overview.started"), values: values("started"), color: "--accent", dash: [6, 3]}]} /></figure></div>`;
+        series=${[
+          {label: t("overview.submitted"), values: values("submitted"), color: "--hold"},
+          {label: t("overview.started"), values: values("started"), color: "--accent", dash: [6, 3]},
+        ]} /></figure></div>`;
   }}</${Fetched}>`;
 }
 
@@ -58,10 +64,20 @@ function Backlog({groups}) {
   return html`<${Table} label=${t("overview.backlog_by_group")} rows=${rows} keyOf=${(row) => row.group}
     open=${(row) => to(["waiting"], {group: row.group})} empty=${html`<${Empty} text=${t("overview.no_backlog")} />`}
     columns=${[
-      {name: "group", label: t("field.group"), kind: "name", cell: (row) => html`<a href=${to(["groups", row.group])}>${row.group}</a>`},
-      {name: "due", label: t("field.due"), cell: (row) => html`<${Meter} value=${row.due} max=${most} label=${t("field.due")}
-        text=${numberText(row.due)} tone=${row.due > 1000 ? "warn" : "accent"} />`},
-      {name: "waiting", label: t("field.waiting"), kind: "number", cell: (row) => numberText(row.waiting)}]} />`;
+      {
+        name: "group",
+        label: t("field.group"),
+        kind: "name",
+        cell: (row) => html`<a href=${to(["groups", row.group])}>${row.group}</a>`,
+      },
+      {
+        name: "due",
+        label: t("field.due"),
+        cell: (row) => html`<${Meter} value=${row.due} max=${most} label=${t("field.due")}
+        text=${numberText(row.due)} tone=${row.due > 1000 ? "warn" : "accent"} />`,
+      },
+      {name: "waiting", label: t("field.waiting"), kind: "number", cell: (row) => numberText(row.waiting)},
+    ]} />`;
 }
 
 function NextHour({fires}) {
@@ -79,26 +95,46 @@ function Failures({runs}) {
   return html`<${Table} label=${t("overview.last_failures")} rows=${runs} keyOf=${(run) => run.job_id + ":" + run.attempt}
     open=${(run) => runAddress(run.job_id)} empty=${html`<${Empty} text=${t("overview.no_failures")} />`}
     columns=${[
-      {name: "task", label: t("field.task_id"), kind: "name", cell: (run) => html`<a href=${jobAddress(run.group, run.task_id)}>${run.task_id}</a>
-        <span class="sub">${run.group}</span>`},
+      {
+        name: "task",
+        label: t("field.task_id"),
+        kind: "name",
+        cell: (run) => html`<a href=${jobAddress(run.group, run.task_id)}>${run.task_id}</a>
+        <span class="sub">${run.group}</span>`,
+      },
       {name: "state", label: t("field.state"), cell: (run) => html`<${Status} state=${run.state} />`},
-      {name: "ended", label: t("field.ended_at"), cell: (run) => html`<a href=${runAddress(run.job_id)}><${Time} at=${run.ended_at} /></a>`},
-      {name: "message", label: t("field.message"), kind: "grow", cell: (run) => html`<span class="message">${run.message}</span>`}]} />`;
+      {
+        name: "ended",
+        label: t("field.ended_at"),
+        cell: (run) => html`<a href=${runAddress(run.job_id)}><${Time} at=${run.ended_at} /></a>`,
+      },
+      {
+        name: "message",
+        label: t("field.message"),
+        kind: "grow",
+        cell: (run) => html`<span class="message">${run.message}</span>`,
+      },
+    ]} />`;
 }
 
 export default function Overview({route}) {
   const range = kRanges.includes(route.query.range) ? route.query.range : "15m";
   const overview = useFetch("/overview", {}, {on: kEvents});
-  const choice = html`<div class="choice-row" role="group" aria-label=${t("overview.range")}>${kRanges.map((name) =>
-    html`<button type="button" class=${"button" + (name === range ? " primary" : "")} aria-pressed=${name === range ? "true" : "false"}
-      onClick=${() => setQuery({range: name === "15m" ? "" : name})}>${t("overview.range_" + name)}</button>`)}</div>`;
+  const choice = html`<div class="choice-row" role="group" aria-label=${t("overview.range")}>${kRanges.map(
+    (name) =>
+      html`<button type="button" class=${"button" + (name === range ? " primary" : "")} aria-pressed=${name === range ? "true" : "false"}
+      onClick=${() => setQuery({range: name === "15m" ? "" : name})}>${t("overview.range_" + name)}</button>`,
+  )}</div>`;
   return html`<${Page} title=${t("nav.overview")}>
     <${Fetched} from=${overview}>${(now) => html`<${Figures} now=${now} />`}</${Fetched}>
     <${Panel} title=${t("overview.figures")} actions=${choice}><${Charts} range=${range} key=${range} /></${Panel}>
-    ${overview.data && html`<div class="columns two-one">
+    ${
+      overview.data &&
+      html`<div class="columns two-one">
       <${Panel} title=${t("overview.last_failures")} kind="flush" actions=${html`<a href=${to(["history"], {state: "failed,timed_out,killed,lost"})}>
         ${t("overview.all_failures")}</a>`}><${Failures} runs=${overview.data.last_failures ?? []} /></${Panel}>
       <div><${Panel} title=${t("overview.next_hour")}><${NextHour} fires=${overview.data.next_hour ?? []} /></${Panel}>
-        <${Panel} title=${t("overview.backlog_by_group")} kind="flush"><${Backlog} groups=${overview.data.backlog ?? []} /></${Panel}></div></div>`}
+        <${Panel} title=${t("overview.backlog_by_group")} kind="flush"><${Backlog} groups=${overview.data.backlog ?? []} /></${Panel}></div></div>`
+    }
   </${Page}>`;
 }

@@ -13,15 +13,19 @@ const textOf = (value) => (typeof value === "string" ? value : JSON.stringify(va
 export function differences(before, after) {
   const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   if (!isObject(before) || !isObject(after)) return null;
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) =>
-    JSON.stringify(before[name]) !== JSON.stringify(after[name])).map((name) => ({field: name, before: before[name], after: after[name]}));
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => ({field: name, before: before[name], after: after[name]}));
 }
 
 export function DiffTable({rows}) {
-  const side = (value) => (value === undefined || value === null ? html`<span class="faint">–</span>` : html`<pre>${textOf(value)}</pre>`);
+  const side = (value) =>
+    value === undefined || value === null ? html`<span class="faint">–</span>` : html`<pre>${textOf(value)}</pre>`;
   return html`<table class="table diff-table"><thead><tr><th scope="col">${t("field.field")}</th><th scope="col">${t("field.before")}</th>
-    <th scope="col">${t("field.after")}</th></tr></thead><tbody>${rows.map((row) => html`<tr><td data-label=${t("field.field")}><span class="mono">${row.field}</span></td>
-      <td data-label=${t("field.before")} class="removed">${side(row.before)}</td><td data-label=${t("field.after")} class="added">${side(row.after)}</td></tr>`)}</tbody></table>`;
+    <th scope="col">${t("field.after")}</th></tr></thead><tbody>${rows.map(
+      (row) => html`<tr><td data-label=${t("field.field")}><span class="mono">${row.field}</span></td>
+      <td data-label=${t("field.before")} class="removed">${side(row.before)}</td><td data-label=${t("field.after")} class="added">${side(row.after)}</td></tr>`,
+    )}</tbody></table>`;
 }
 
 function Change({entry, onClose}) {
@@ -36,23 +40,51 @@ function Change({entry, onClose}) {
   const after = parse(entry.after);
   const rows = differences(before, after);
   return html`<${Dialog} wide title=${`${word("action.", entry.action)} ${entry.task_id ?? ""}`} onClose=${onClose}>
-    ${rows ? html`<${DiffTable} rows=${rows} />`
-      : html`${before ? html`<h3>${t("field.before")}</h3><${Code} text=${textOf(before)} label=${t("field.before")} />` : null}
-        ${after ? html`<h3>${t("field.after")}</h3><${Code} text=${textOf(after)} label=${t("field.after")} />` : null}`}</${Dialog}>`;
+    ${
+      rows
+        ? html`<${DiffTable} rows=${rows} />`
+        : html`${before ? html`<h3>${t("field.before")}</h3><${Code} text=${textOf(before)} label=${t("field.before")} />` : null}
+        ${after ? html`<h3>${t("field.after")}</h3><${Code} text=${textOf(after)} label=${t("field.after")} />` : null}`
+    }</${Dialog}>`;
 }
 
 export function AuditTable({list, hideTask = false}) {
   const [shown, setShown] = useState(null);
   const columns = [
     {name: "time", label: t("field.time"), cell: (entry) => html`<${Time} at=${entry.time} />`},
-    {name: "by", label: t("field.by"), cell: (entry) => html`${entry.by || "–"}<span class="sub">${[entry.kind, entry.address].filter(Boolean).join(" · ")}</span>`},
+    {
+      name: "by",
+      label: t("field.by"),
+      cell: (entry) =>
+        html`${entry.by || "–"}<span class="sub">${[entry.kind, entry.address].filter(Boolean).join(" · ")}</span>`,
+    },
     {name: "action", label: t("field.action"), cell: (entry) => word("action.", entry.action)},
-    !hideTask && {name: "task", label: t("field.object"), kind: "name", cell: (entry) => (entry.task_id && entry.group
-      ? html`<a href=${jobAddress(entry.group, entry.task_id)}>${entry.task_id}</a><span class="sub">${entry.group}</span>` : entry.task_id || entry.group || "–")},
-    {name: "outcome", label: t("field.outcome"), cell: (entry) => (["done", "ok", "refused", "denied"].includes(entry.outcome)
-      ? html`<${Status} state=${entry.outcome === "ok" ? "done" : entry.outcome} />` : html`<span class="break">${entry.outcome}</span>`)},
-    {name: "change", label: t("field.change"), kind: "tight", cell: (entry) => ((entry.before || entry.after)
-      ? html`<${Button} kind="small" label=${t("audit.show")} onClick=${() => setShown(entry)} />` : "–")},
+    !hideTask && {
+      name: "task",
+      label: t("field.object"),
+      kind: "name",
+      cell: (entry) =>
+        entry.task_id && entry.group
+          ? html`<a href=${jobAddress(entry.group, entry.task_id)}>${entry.task_id}</a><span class="sub">${entry.group}</span>`
+          : entry.task_id || entry.group || "–",
+    },
+    {
+      name: "outcome",
+      label: t("field.outcome"),
+      cell: (entry) =>
+        ["done", "ok", "refused", "denied"].includes(entry.outcome)
+          ? html`<${Status} state=${entry.outcome === "ok" ? "done" : entry.outcome} />`
+          : html`<span class="break">${entry.outcome}</span>`,
+    },
+    {
+      name: "change",
+      label: t("field.change"),
+      kind: "tight",
+      cell: (entry) =>
+        entry.before || entry.after
+          ? html`<${Button} kind="small" label=${t("audit.show")} onClick=${() => setShown(entry)} />`
+          : "–",
+    },
   ];
   return html`<${ListTable} label=${t("nav.audit")} list=${list} columns=${columns} keyOf=${(entry) => `${entry.time}${entry.by}${entry.task_id}${entry.action}`}
       empty=${html`<${Empty} text=${t("audit.none")} />`} />

@@ -6,15 +6,29 @@ import {Button, Problem} from "../ui/basics.js";
 import {Dialog, toast} from "../ui/dialog.js";
 import {ChoiceField, TextField} from "../ui/form.js";
 
+const kUnits = {m: 60e3, h: 3600e3, d: 86400e3};
+
+/// "90d" or "1d12h" in milliseconds; null if it is no duration.
+function ageMs(text) {
+  const parts = [...text.trim().matchAll(/(\d+)([mhd])/g)];
+  if (parts.length === 0 || parts.map((part) => part[0]).join("") !== text.trim()) return null;
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * kUnits[unit], 0);
+}
+
 export function CleanDialog({group, taskId, onClose, onDone}) {
   const [how, setHow] = useState("older_than");
   const [age, setAge] = useState("30d");
-  const [keep, setKeep] = useState("100");
   const [error, setError] = useState(null);
   const submit = async () => {
     try {
-      const what = {older_than: {older_than: age}, keep: {keep: Number(keep)}, all: {all: true}}[how];
-      const answer = await post("/runs:clean", {...(group ? {group} : {}), ...(taskId ? {task_id: taskId} : {}), ...what});
+      const ms = how === "all" ? 0 : ageMs(age);
+      if (ms === null) throw new Error(t("clean.not_an_age", {age}));
+      const before = new Date(Date.now() - ms).toISOString();
+      const answer = await post("/runs/history:clean", {
+        ...(group ? {group} : {}),
+        ...(taskId ? {task_id: taskId} : {}),
+        before,
+      });
       toast("good", answer.message || t("clean.done"));
       onDone?.();
       onClose();
@@ -26,7 +40,6 @@ export function CleanDialog({group, taskId, onClose, onDone}) {
     actions=${html`<${Button} label=${t("act.back")} onClick=${onClose} /><button type="submit" class="button danger">${t("act.clean")}</button>`}>
     ${error && html`<${Problem} error=${error} />`}
     <p>${t("clean.text")}</p>
-    <${ChoiceField} label=${t("clean.what")} value=${how} onInput=${setHow} options=${["older_than", "keep", "all"].map((name) => [name, t("clean." + name)])} />
-    ${how === "older_than" && html`<${TextField} label=${t("clean.age")} value=${age} onInput=${setAge} help=${t("clean.age_help")} />`}
-    ${how === "keep" && html`<${TextField} label=${t("clean.number")} type="number" value=${keep} onInput=${setKeep} />`}</${Dialog}>`;
+    <${ChoiceField} label=${t("clean.what")} value=${how} onInput=${setHow} options=${["older_than", "all"].map((name) => [name, t("clean." + name)])} />
+    ${how === "older_than" && html`<${TextField} label=${t("clean.age")} value=${age} onInput=${setAge} help=${t("clean.age_help")} />`}</${Dialog}>`;
 }

@@ -37,7 +37,7 @@ export function ExecutorsDialog({group, addresses, onClose, onDone}) {
   }, onClose);
   return html`<${Dialog} title=${group ? t("groups.edit_executors") : t("groups.add")} onClose=${onClose} onSubmit=${submit}
     actions=${html`<${Button} label=${t("act.back")} onClick=${onClose} />
-      <button type="submit" class="button primary" disabled=${Boolean(isBusy || !name || refusal("editor", name))}>${t("act.save")}</button>`}>
+      <button type="submit" class="button primary" disabled=${Boolean(isBusy || !name || refusal("admin", name))}>${t("act.save")}</button>`}>
     ${error && html`<${Problem} error=${error} />`}
     ${!group && html`<${TextField} label=${t("groups.app_name")} value=${name} onInput=${setName} help=${t("groups.app_name_help")} isRequired autofocus />`}
     <${AreaField} label=${t("groups.addresses")} value=${text} onInput=${setText} rows=${4} help=${t("groups.addresses_help")} placeholder="http://10.0.0.7:9999/" />

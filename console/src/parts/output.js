@@ -12,6 +12,7 @@ const kPageSize = 1000;
 const kBlockLines = 200;
 const kMostLines = 200000;
 const kPollMs = 5000;
+const kShowMs = 150;
 
 /// Pieces of output, cut into lines per stream.
 function linesOf(items) {
@@ -23,9 +24,20 @@ function linesOf(items) {
     parts.forEach((part, index) => {
       const isLast = index === parts.length - 1;
       if (open[stream] !== undefined) open[stream].text += part;
-      else if (part !== "" || !isLast) lines.push(open[stream] = {text: part, at: item.at, stream, attempt: item.attempt});
+      else if (part !== "" || !isLast)
+        lines.push((open[stream] = {text: part, at: item.at, stream, attempt: item.attempt}));
       if (!isLast) open[stream] = undefined;
     });
+  }
+  return withStyles(lines);
+}
+
+/// A colour lasts until the next one, also over lines: each line gets what it begins with.
+function withStyles(lines) {
+  const styles = {};
+  for (const line of lines) {
+    line.style = styles[line.stream];
+    if (line.text.includes("\x1b")) styles[line.stream] = parseAnsi(line.text, line.style).style;
   }
   return lines;
 }
@@ -38,14 +50,24 @@ function useOutput(run, attempt, isLive) {
     const control = new AbortController();
     let stream = null;
     let timer = 0;
-    let known = new Set();
+    let flush = 0;
+    let pending = [];
+    const known = new Set();
     const path = runPath(run.job_id) + "/output";
     const add = (items) => {
       const fresh = items.filter((item) => {
         const key = `${item.attempt}:${item.seq}`;
         return item.seq === undefined || (!known.has(key) && known.add(key));
       });
-      if (fresh.length) setState((before) => ({...before, items: [...before.items, ...fresh].slice(-kMostLines)}));
+      pending.push(...fresh);
+      // What comes in small pieces is shown a few times a second.
+      if (pending.length && !flush) flush = setTimeout(show, kShowMs);
+    };
+    const show = () => {
+      const items = pending;
+      flush = 0;
+      pending = [];
+      setState((before) => ({...before, items: [...before.items, ...items].slice(-kMostLines)}));
     };
     const readAll = async () => {
       let token = "";
@@ -73,13 +95,19 @@ function useOutput(run, attempt, isLive) {
       };
     };
     setState({items: [], isLoading: true, error: null});
-    readAll().then(() => {
-      setState((before) => ({...before, isLoading: false}));
-      if (isLive) follow();
-    }, (error) => error.name === "AbortError" || setState((before) => ({...before, isLoading: false, error})));
+    readAll().then(
+      () => {
+        clearTimeout(flush);
+        show();
+        setState((before) => ({...before, isLoading: false}));
+        if (isLive) follow();
+      },
+      (error) => error.name === "AbortError" || setState((before) => ({...before, isLoading: false, error})),
+    );
     return () => {
       control.abort();
       clearTimeout(timer);
+      clearTimeout(flush);
       stream?.close();
     };
   }, [run.job_id, attempt, isLive, again]);
@@ -87,10 +115,26 @@ function useOutput(run, attempt, isLive) {
 }
 
 function Line({line, number, isFound, isCurrent, hasTimes}) {
-  const {pieces} = useMemo(() => parseAnsi(line.text), [line.text]);
+  const {pieces} = useMemo(() => parseAnsi(line.text, line.style), [line.text, line.style]);
   return html`<div class=${classes("line", {err: line.stream === "stderr", found: isFound, current: isCurrent})} id=${"line-" + number}>
     <span class="line-number" aria-hidden="true">${number}</span>${hasTimes && html`<span class="line-time">${localTime(line.at, {millis: true})}</span>`}
     <span class="line-text">${pieces.map((piece) => (piece.className ? html`<span class=${piece.className}>${piece.text}</span>` : piece.text))}${"\n"}</span></div>`;
+}
+
+/// Lines that stay together: not drawn again while nothing of theirs changes.
+function Block({lines, first, foundSet, current, needle, hasTimes}) {
+  const isHere = current >= first && current < first + lines.length;
+  return useMemo(
+    () =>
+      html`<div class="line-block">
+        ${lines.map(
+          (line, at) =>
+            html`<${Line} key=${at} line=${line} number=${first + at + 1} hasTimes=${hasTimes} isFound=${foundSet.has(first + at)}
+              isCurrent=${first + at === current} />`,
+        )}
+      </div>`,
+    [lines.length, lines.at(-1).text, needle && foundSet, isHere && current, hasTimes],
+  );
 }
 
 export function Output({run, attempt, isLive}) {
@@ -102,14 +146,20 @@ export function Output({run, attempt, isLive}) {
   const box = useRef(null);
   const lines = useMemo(() => linesOf(output.items), [output.items]);
   const needle = search.toLowerCase();
-  const found = useMemo(() => (needle ? lines.flatMap((line, index) =>
-    (withoutAnsi(line.text).toLowerCase().includes(needle) ? [index] : [])) : []), [lines, needle]);
+  const found = useMemo(
+    () =>
+      needle
+        ? lines.flatMap((line, index) => (withoutAnsi(line.text).toLowerCase().includes(needle) ? [index] : []))
+        : [],
+    [lines, needle],
+  );
   const foundSet = useMemo(() => new Set(found), [found]);
   useEffect(() => {
     if (isLive && isFollowing && !needle && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [lines.length, isLive, isFollowing, needle]);
   useEffect(() => {
-    if (found.length) document.getElementById("line-" + (found[current % found.length] + 1))?.scrollIntoView({block: "center"});
+    if (found.length)
+      document.getElementById("line-" + (found[current % found.length] + 1))?.scrollIntoView({block: "center"});
   }, [current, found.length, needle]);
   const step = (by) => found.length && setCurrent((current + by + found.length) % found.length);
   const blocks = [];
@@ -118,24 +168,36 @@ export function Output({run, attempt, isLive}) {
   return html`<div class="output">
     <div class="output-bar"><div class="search-in"><label class="hidden" for="output-search">${t("output.search")}</label>
       <input id="output-search" type="search" placeholder=${t("output.search")} value=${search}
-        onInput=${(event) => { setSearch(event.target.value); setCurrent(0); }}
+        onInput=${(event) => {
+          setSearch(event.target.value);
+          setCurrent(0);
+        }}
         onKeyDown=${(event) => event.key === "Enter" && (event.preventDefault(), step(event.shiftKey ? -1 : 1))} />
-      ${needle && html`<span class="faint number" role="status">${found.length ? `${(current % found.length) + 1}/${found.length}` : t("output.not_found")}</span>
+      ${
+        needle &&
+        html`<span class="faint number" role="status">${found.length ? `${(current % found.length) + 1}/${found.length}` : t("output.not_found")}</span>
         <${Button} kind="quiet small" icon="left" hideLabel label=${t("output.previous")} onClick=${() => step(-1)} />
-        <${Button} kind="quiet small" icon="right" hideLabel label=${t("output.next")} onClick=${() => step(1)} />`}</div>
+        <${Button} kind="quiet small" icon="right" hideLabel label=${t("output.next")} onClick=${() => step(1)} />`
+      }</div>
       <${CheckField} label=${t("output.times")} value=${hasTimes} onInput=${setHasTimes} />
-      ${isLive && html`<${CheckField} label=${t("output.follow")} value=${isFollowing} onInput=${setFollowing} />
-        <span class="status tone-run"><${Icon} name="play" />${t("output.live")}</span>`}
+      ${
+        isLive &&
+        html`<${CheckField} label=${t("output.follow")} value=${isFollowing} onInput=${setFollowing} />
+        <span class="status tone-run"><${Icon} name="play" />${t("output.live")}</span>`
+      }
       <a class="button small" href=${address(runPath(run.job_id) + "/output", {attempt, format: "text"})} download=${`${run.task_id ?? "run"}-${run.job_id}.txt`}>
         <${Icon} name="download" />${t("act.download")}</a></div>
     ${output.error && html`<${Problem} error=${output.error} retry=${output.reload} />`}
     ${output.isLoading && html`<${Loading} label=${t("output.loading", {n: lines.length})} />`}
-    ${lines.length === 0 && !output.isLoading && !output.error ? html`<${Empty} text=${t(isLive ? "output.none_yet" : "output.none")} />`
-      : html`<div class="lines" ref=${box} tabindex="0" role="log" aria-label=${t("output.title")} aria-live="off"
+    ${
+      lines.length === 0 && !output.isLoading && !output.error
+        ? html`<${Empty} text=${t(isLive ? "output.none_yet" : "output.none")} />`
+        : html`<div class="lines" ref=${box} tabindex="0" role="log" aria-label=${t("output.title")} aria-live="off"
           onScroll=${(event) => isLive && setFollowing(event.target.scrollHeight - event.target.scrollTop - event.target.clientHeight < 40)}>
-        ${blocks.map((block, index) => html`<div class="line-block" key=${index}>${block.map((line, at) => {
-          const number = index * kBlockLines + at + 1;
-          return html`<${Line} key=${number} line=${line} number=${number} hasTimes=${hasTimes} isFound=${foundSet.has(number - 1)}
-            isCurrent=${found.length > 0 && found[current % found.length] === number - 1} />`;
-        })}</div>`)}</div>`}</div>`;
+        ${blocks.map(
+          (block, index) =>
+            html`<${Block} key=${index} lines=${block} first=${index * kBlockLines} foundSet=${foundSet} needle=${needle}
+              current=${found.length ? found[current % found.length] : -1} hasTimes=${hasTimes} />`,
+        )}</div>`
+    }</div>`;
 }

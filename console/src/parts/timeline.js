@@ -29,8 +29,12 @@ export function Timeline({attempts}) {
       const previousEnd = index > 0 ? rows[index - 1].end : null;
       const from = previousEnd && row.due < previousEnd ? previousEnd : row.due;
       return html`<g>${from && row.start && html`<rect x=${x(from)} y=${y + 5} width=${Math.max(1, x(row.start) - x(from))} height="4" class="timeline-wait" />`}
-        ${row.start && row.end && html`<rect x=${x(row.start)} y=${y} width=${Math.max(5, x(row.end) - x(row.start))} height="14" rx="2"
-          class=${"tone-" + toneOf(row.attempt.state)} fill="currentColor" />`}</g>`;
+        ${
+          row.start &&
+          row.end &&
+          html`<rect x=${x(row.start)} y=${y} width=${Math.max(5, x(row.end) - x(row.start))} height="14" rx="2"
+          class=${"tone-" + toneOf(row.attempt.state)} fill="currentColor" />`
+        }</g>`;
     })}</svg><div class="timeline-axis faint number"><span>${localTime(new Date(first).toISOString(), {millis: span < 10000})}</span>
       <span>+ ${durationText(span)}</span></div></div>`;
 }
@@ -52,8 +56,14 @@ export function AttemptCard({attempt, isShown, href}) {
     <ol class="steps"><${Step} label=${t("run.due")} at=${due} /><${Step} label=${t("run.claimed")} at=${attempt.claimed_at} previous=${due} />
       <${Step} label=${t("run.started")} at=${attempt.started_at} previous=${attempt.claimed_at ?? due} />
       <${Step} label=${t("run.ended")} at=${attempt.ended_at} previous=${attempt.started_at} /></ol>
-    <${Facts} items=${[[t("field.node"), nodeText(attempt.node)], [t("field.lateness"), attempt.attempt ? durationText(attempt.lateness_ms) : ""],
+    <${Facts} items=${[
+      [t("field.node"), nodeText(attempt.node)],
+      [t("field.lateness"), attempt.attempt ? durationText(attempt.lateness_ms) : ""],
       [t("field.duration"), span === null ? "" : durationText(span)],
-      [t("field.exit_code"), attempt.exit_code === null || attempt.exit_code === undefined ? "" : String(attempt.exit_code)]]} />
+      [
+        t("field.exit_code"),
+        attempt.exit_code === null || attempt.exit_code === undefined ? "" : String(attempt.exit_code),
+      ],
+    ]} />
     ${attempt.message && html`<p class="message-full"><span class="hidden">${word("field.", "message")}: </span>${attempt.message}</p>`}</li>`;
 }

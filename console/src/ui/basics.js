@@ -28,7 +28,7 @@ export function Relative({at}) {
 
 export function Button({icon, label, kind = "", hideLabel = false, children, ...rest}) {
   return html`<button type="button" class=${classes("button", kind)} aria-label=${hideLabel ? label : undefined}
-    title=${hideLabel ? rest.title ?? label : rest.title} ...${rest}>
+    title=${hideLabel ? (rest.title ?? label) : rest.title} ...${rest}>
     ${icon && html`<${Icon} name=${icon} />`}${!hideLabel && label}${children}</button>`;
 }
 
@@ -57,8 +57,12 @@ export function Page({title, icon, crumbs, actions, children, sub}) {
   return html`<div class="page">
     <header class="page-head">
       <div class="page-title">
-        ${crumbs && html`<nav class="crumbs" aria-label=${t("nav.path")}>${crumbs.map(([label, href]) =>
-          html`<a href=${href}>${label}</a><span aria-hidden="true">/</span>`)}</nav>`}
+        ${
+          crumbs &&
+          html`<nav class="crumbs" aria-label=${t("nav.path")}>${crumbs.map(
+            ([label, href]) => html`<a href=${href}>${label}</a><span aria-hidden="true">/</span>`,
+          )}</nav>`
+        }
         <h1 tabindex="-1" id="page-title">${title}</h1>${sub && html`<div class="page-sub">${sub}</div>`}
       </div>
       ${actions && html`<div class="actions">${actions}</div>`}
@@ -67,8 +71,11 @@ export function Page({title, icon, crumbs, actions, children, sub}) {
 
 export function Panel({title, actions, children, kind = "", note}) {
   return html`<section class=${classes("panel", kind)} aria-label=${title}>
-    ${title && html`<header class="panel-head"><h2>${title}</h2>${note && html`<span class="faint">${note}</span>`}
-      ${actions && html`<div class="actions">${actions}</div>`}</header>`}
+    ${
+      title &&
+      html`<header class="panel-head"><h2>${title}</h2>${note && html`<span class="faint">${note}</span>`}
+      ${actions && html`<div class="actions">${actions}</div>`}</header>`
+    }
     <div class="panel-body">${children}</div></section>`;
 }
 
@@ -102,9 +109,13 @@ export function Fetched({from, children}) {
 }
 
 export function Facts({items}) {
-  return html`<dl class="facts">${items.filter(Boolean).map(([label, value]) =>
-    value === undefined || value === null || value === "" ? null
-      : html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="facts">${items
+    .filter(Boolean)
+    .map(([label, value]) =>
+      value === undefined || value === null || value === ""
+        ? null
+        : html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
+    )}</dl>`;
 }
 
 export function Figure({label, value, sub, tone = "", href}) {
@@ -114,14 +125,17 @@ export function Figure({label, value, sub, tone = "", href}) {
 }
 
 export function Tabs({label, items, current}) {
-  return html`<nav class="tabs" aria-label=${label}>${items.map(([name, text, href, count]) =>
-    html`<a href=${href} aria-current=${name === current ? "page" : undefined}>${text}
-      ${count ? html` <span class="count">${count}</span>` : null}</a>`)}</nav>`;
+  return html`<nav class="tabs" aria-label=${label}>${items.map(
+    ([name, text, href, count]) =>
+      html`<a href=${href} aria-current=${name === current ? "page" : undefined}>${text}
+      ${count ? html` <span class="count">${count}</span>` : null}</a>`,
+  )}</nav>`;
 }
 
 export function Tags({tags, href}) {
-  return html`${(tags ?? []).map((tag) => href
-    ? html`<a class="tag" href=${href(tag)}>${tag}</a>` : html`<span class="tag">${tag}</span>`)}`;
+  return html`${(tags ?? []).map((tag) =>
+    href ? html`<a class="tag" href=${href(tag)}>${tag}</a>` : html`<span class="tag">${tag}</span>`,
+  )}`;
 }
 
 export async function copyText(text) {

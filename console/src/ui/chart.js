@@ -7,24 +7,48 @@ import {language, t} from "../lib/i18n.js";
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function optionsOf({series, format, width, height, stepped, bars, paths}) {
-  const axis = {stroke: color("--ink-2"), grid: {stroke: color("--line"), width: 1}, ticks: {show: false},
-    font: `11px ${color("--font")}`};
+  const axis = {
+    stroke: color("--ink-2"),
+    grid: {stroke: color("--line"), width: 1},
+    ticks: {show: false},
+    font: `11px ${color("--font")}`,
+  };
   const dateOf = (time) => new Date(time * 1000);
-  const clock = (time) => `${String(dateOf(time).getHours()).padStart(2, "0")}:${String(dateOf(time).getMinutes()).padStart(2, "0")}`;
+  const clock = (time) =>
+    `${String(dateOf(time).getHours()).padStart(2, "0")}:${String(dateOf(time).getMinutes()).padStart(2, "0")}`;
   const day = (time) => `${dateOf(time).getMonth() + 1}-${dateOf(time).getDate()}`;
-  const values = (plot, splits) => splits.map((time, index) =>
-    index > 0 && day(time) === day(splits[index - 1]) ? clock(time)
-      : splits.at(-1) - splits[0] > 86400 ? day(time) : clock(time));
+  const values = (plot, splits) =>
+    splits.map((time, index) =>
+      index > 0 && day(time) === day(splits[index - 1])
+        ? clock(time)
+        : splits.at(-1) - splits[0] > 86400
+          ? day(time)
+          : clock(time),
+    );
   return {
-    width, height, padding: [8, 8, 0, 0], legend: {show: true, live: true}, cursor: {points: {size: 6}, drag: {x: false, y: false}},
+    width,
+    height,
+    padding: [8, 8, 0, 0],
+    legend: {show: true, live: true},
+    cursor: {points: {size: 6}, drag: {x: false, y: false}},
     scales: {y: {range: (plot, low, high) => [0, Math.max(high * 1.08, 1)]}},
-    axes: [{...axis, values, space: 60, size: 28}, {...axis, size: 56, values: (plot, splits) => splits.map(format)}],
-    series: [{label: t("chart.time"), value: (plot, time) => (time ? `${day(time)} ${clock(time)}` : "–")},
+    axes: [
+      {...axis, values, space: 60, size: 28},
+      {...axis, size: 56, values: (plot, splits) => splits.map(format)},
+    ],
+    series: [
+      {label: t("chart.time"), value: (plot, time) => (time ? `${day(time)} ${clock(time)}` : "–")},
       ...series.map((one) => ({
-        label: one.label, stroke: color(one.color), width: 1.6, dash: one.dash, fill: one.fill ? color(one.fill) : undefined,
-        points: {show: false}, value: (plot, value) => (value === null || value === undefined ? "–" : format(value)),
+        label: one.label,
+        stroke: color(one.color),
+        width: 1.6,
+        dash: one.dash,
+        fill: one.fill ? color(one.fill) : undefined,
+        points: {show: false},
+        value: (plot, value) => (value === null || value === undefined ? "–" : format(value)),
         paths: bars ? paths.bars({size: [0.8, 40]}) : stepped ? paths.stepped({align: 1}) : undefined,
-      }))],
+      })),
+    ],
   };
 }
 
@@ -43,12 +67,18 @@ export function Chart({label, times, series, format = String, height = 170, step
     import("../../vendor/uplot.js").then(({default: UPlot}) => {
       if (isGone || !box.current) return;
       const width = box.current.clientWidth || 400;
-      plot.current = new UPlot(optionsOf({series, format, width, height, stepped, bars, paths: UPlot.paths}), data, box.current);
+      plot.current = new UPlot(
+        optionsOf({series, format, width, height, stepped, bars, paths: UPlot.paths}),
+        data,
+        box.current,
+      );
       // Without a pointer, the legend has the newest values.
       const showNewest = () => plot.current?.setLegend({idx: plot.current.data[0].length - 1}, false);
       plot.current.over.addEventListener("mouseleave", () => setTimeout(showNewest));
       setTimeout(showNewest);
-      observer = new ResizeObserver(() => box.current && plot.current?.setSize({width: box.current.clientWidth, height}));
+      observer = new ResizeObserver(
+        () => box.current && plot.current?.setSize({width: box.current.clientWidth, height}),
+      );
       observer.observe(box.current);
     });
     return () => {
@@ -64,6 +94,8 @@ export function Chart({label, times, series, format = String, height = 170, step
     if ((plot.current.cursor.left ?? -1) < 0) setTimeout(() => plot.current?.setLegend({idx: times.length - 1}, false));
   }, [JSON.stringify(data)]);
 
-  const newest = series.map((one) => `${one.label} ${one.values.length ? format(one.values.at(-1) ?? 0) : "–"}`).join(", ");
+  const newest = series
+    .map((one) => `${one.label} ${one.values.length ? format(one.values.at(-1) ?? 0) : "–"}`)
+    .join(", ");
   return html`<div class="chart" role="img" aria-label=${`${label}: ${newest}`} ref=${box}></div>`;
 }

@@ -36,7 +36,10 @@ export function Dialog({title, onClose, children, wide = false, actions, onSubmi
     onSubmit?.(event);
   };
   return html`<dialog ref=${dialog} class=${classes("dialog", {wide})} aria-labelledby="dialog-title"
-      onCancel=${(event) => { event.preventDefault(); onClose(); }}
+      onCancel=${(event) => {
+        event.preventDefault();
+        onClose();
+      }}
       onMouseDown=${(event) => event.target === dialog.current && onClose()}>
     <form class="dialog-inner" onSubmit=${submit} noValidate>
       <header><h2 id="dialog-title">${title}</h2>
@@ -63,11 +66,13 @@ export function Overlays() {
   const shown = useStore(toasts);
   const asked = useStore(questions);
   return html`${asked && html`<${Question} asked=${asked} key=${asked.title} />`}
-    <div class="toasts" role="status" aria-live="polite">${shown.map((one) =>
-      html`<div key=${one.id} class=${"toast tone-" + one.tone}>
+    <div class="toasts" role="status" aria-live="polite">${shown.map(
+      (one) =>
+        html`<div key=${one.id} class=${"toast tone-" + one.tone}>
         <${Icon} name=${one.tone === "bad" ? "lost" : "check"} /><span>${one.text}
         ${one.link && html` <a href=${one.link.href}>${one.link.text}</a>`}</span>
         <button type="button" class="button quiet small" aria-label=${t("act.close")}
           onClick=${() => toasts.set((list) => list.filter((other) => other.id !== one.id))}>
-          <${Icon} name="cross" /></button></div>`)}</div>`;
+          <${Icon} name="cross" /></button></div>`,
+    )}</div>`;
 }

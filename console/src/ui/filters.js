@@ -60,6 +60,9 @@ export function Filters({children, names}) {
   return html`<form class=${classes("filters", {open: isOpen || isFew})} role="search" aria-label=${t("filter.label")} onSubmit=${(event) => event.preventDefault()}>
     ${children}
     ${!isFew && html`<button type="button" class="button more" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}>${t("filter.label")}</button>`}
-    ${isOn && html`<${Button} label=${t("filter.clear")} kind="quiet" icon="cross"
-      onClick=${() => setQuery(Object.fromEntries(names.map((name) => [name, ""])))} />`}</form>`;
+    ${
+      isOn &&
+      html`<${Button} label=${t("filter.clear")} kind="quiet" icon="cross"
+      onClick=${() => setQuery(Object.fromEntries(names.map((name) => [name, ""])))} />`
+    }</form>`;
 }

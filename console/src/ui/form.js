@@ -8,13 +8,28 @@ export function Field({label, help, error, children, wide = false, isRequired}) 
   const described = [help && helpId, error && errorId].filter(Boolean).join(" ") || undefined;
   return html`<div class=${classes("field", {wide, wrong: error})}>
     <label for=${id}>${label}${isRequired && html`<span aria-hidden="true" class="required"> *</span>`}</label>
-    ${children({id, "aria-describedby": described, "aria-invalid": error ? "true" : undefined,
-      "aria-required": isRequired ? "true" : undefined})}
+    ${children({
+      id,
+      "aria-describedby": described,
+      "aria-invalid": error ? "true" : undefined,
+      "aria-required": isRequired ? "true" : undefined,
+    })}
     ${error && html`<p class="field-error" id=${errorId}>${error}</p>`}
     ${help && html`<p class="field-help" id=${helpId}>${help}</p>`}</div>`;
 }
 
-export function TextField({value, onInput, type = "text", list, placeholder, mono, autofocus, autocomplete = "off", disabled, ...rest}) {
+export function TextField({
+  value,
+  onInput,
+  type = "text",
+  list,
+  placeholder,
+  mono,
+  autofocus,
+  autocomplete = "off",
+  disabled,
+  ...rest
+}) {
   const listId = useId();
   return html`<${Field} ...${rest}>${(ids) => html`<input ...${ids} type=${type} value=${value ?? ""}
     class=${classes({mono})} placeholder=${placeholder} autofocus=${autofocus} autocomplete=${autocomplete} disabled=${disabled}
@@ -29,8 +44,9 @@ export function AreaField({value, onInput, rows = 3, placeholder, ...rest}) {
 
 export function SelectField({value, onInput, options, ...rest}) {
   return html`<${Field} ...${rest}>${(ids) => html`<select ...${ids} value=${value ?? ""}
-    onChange=${(event) => onInput(event.target.value)}>${options.map(([name, text]) =>
-      html`<option value=${name} selected=${name === (value ?? "")}>${text}</option>`)}</select>`}</${Field}>`;
+    onChange=${(event) => onInput(event.target.value)}>${options.map(
+      ([name, text]) => html`<option value=${name} selected=${name === (value ?? "")}>${text}</option>`,
+    )}</select>`}</${Field}>`;
 }
 
 export function CheckField({value, onInput, label, help, disabled}) {
@@ -44,7 +60,9 @@ export function CheckField({value, onInput, label, help, disabled}) {
 export function ChoiceField({label, value, onInput, options, help}) {
   const name = useId();
   return html`<fieldset class="field wide choices"><legend>${label}</legend>
-    <div class="choice-row">${options.map(([key, text]) => html`<label class=${classes("choice", {on: key === value})}>
-      <input type="radio" name=${name} value=${key} checked=${key === value} onChange=${() => onInput(key)} />${text}</label>`)}</div>
+    <div class="choice-row">${options.map(
+      ([key, text]) => html`<label class=${classes("choice", {on: key === value})}>
+      <input type="radio" name=${name} value=${key} checked=${key === value} onChange=${() => onInput(key)} />${text}</label>`,
+    )}</div>
     ${help && html`<p class="field-help">${help}</p>`}</fieldset>`;
 }

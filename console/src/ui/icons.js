@@ -39,7 +39,8 @@ const kPaths = {
   code: "M5.5 4L1.5 8l4 4M10.5 4l4 4-4 4",
   key: "M6 10.5a3.2 3.2 0 1 1 2.6-2.6L14 13.3V14h-2v-1.5h-1.5V11H9L8.3 9.9",
   audit: "M3.5 2h6l3 3v9h-9zM9.5 2v3h3M5.5 8h5M5.5 11h5",
-  cluster: "M8 5.5a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6zM3.5 14a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6zM12.5 14a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6zM7 5.4L4.3 10.5M9 5.4l2.7 5.1M5.3 12.2h5.4",
+  cluster:
+    "M8 5.5a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6zM3.5 14a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6zM12.5 14a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6zM7 5.4L4.3 10.5M9 5.4l2.7 5.1M5.3 12.2h5.4",
   out: "M6.5 2.5h-4v11h4M10 5l3 3-3 3M13 8H6",
   star: "M8 2l1.8 3.9 4.2.5-3.1 2.9.8 4.2L8 11.4l-3.7 2.1.8-4.2L2 6.4l4.2-.5z",
   question: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2c-.8.4-1.1.9-1.1 1.8M8 12.3v.3",
@@ -49,4 +50,9 @@ export function Icon({name}) {
   return html`<svg class="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor"
     stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">
     <path d=${kPaths[name] ?? kPaths.minus} /></svg>`;
+}
+
+export function Brand({size = 22}) {
+  return html`<svg viewBox="0 0 32 32" width=${size} height=${size} aria-hidden="true"><rect width="32" height="32" rx="7" class="brand-ground" />
+    <path d="M16 6a6.5 6.5 0 0 0-6.5 6.5V19l-2 3h17l-2-3v-6.5A6.5 6.5 0 0 0 16 6z" fill="#fff" /><circle cx="16" cy="24.5" r="2.2" fill="#fff" /></svg>`;
 }

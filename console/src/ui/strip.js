@@ -14,8 +14,13 @@ export function RunStrip({runs}) {
   const longest = Math.max(1, ...spans);
   return html`<ol class="strip" aria-label=${t("job.last_runs")}>${shown.map((run, index) => {
     const height = Math.max(6, Math.round(Math.sqrt(spans[index] / longest) * kHeight));
-    const words = [word("state.", run.state), localTime(run.started_at ?? run.trigger_time),
-      spans[index] ? durationText(spans[index]) : ""].filter(Boolean).join(", ");
+    const words = [
+      word("state.", run.state),
+      localTime(run.started_at ?? run.trigger_time),
+      spans[index] ? durationText(spans[index]) : "",
+    ]
+      .filter(Boolean)
+      .join(", ");
     const isBad = ["bad", "warn"].includes(toneOf(run.state));
     return html`<li key=${run.job_id + ":" + run.attempt}><a href=${runAddress(run.job_id)} aria-label=${words} title=${words}>
       <svg width=${kWidth} height=${kHeight} viewBox=${`0 0 ${kWidth} ${kHeight}`} class=${"tone-" + toneOf(run.state)} aria-hidden="true">

@@ -39,22 +39,31 @@ export function Table({label, columns, rows, keyOf, open, choice, rowClass, isLo
   return html`<div class=${classes("table-box", {busy: isLoading})}>
     <table class="table" aria-label=${label} role="table" aria-busy=${isLoading ? "true" : "false"}>
       <thead role="rowgroup"><tr role="row">
-        ${choice && html`<th class="tight" role="columnheader" scope="col"><input type="checkbox" aria-label=${t("table.choose_all")}
+        ${
+          choice &&
+          html`<th class="tight" role="columnheader" scope="col"><input type="checkbox" aria-label=${t("table.choose_all")}
           checked=${areAllChosen} onChange=${() =>
-            choice.onChange(areAllChosen ? new Set() : new Set(rows.map(keyOf)))} /></th>`}
-        ${shown.map((column) => html`<th key=${column.name} class=${column.kind} role="columnheader" scope="col">
-          ${column.label || html`<span class="hidden">${t("table.actions")}</span>`}</th>`)}
+            choice.onChange(areAllChosen ? new Set() : new Set(rows.map(keyOf)))} /></th>`
+        }
+        ${shown.map(
+          (column) => html`<th key=${column.name} class=${column.kind} role="columnheader" scope="col">
+          ${column.label || html`<span class="hidden">${t("table.actions")}</span>`}</th>`,
+        )}
       </tr></thead>
       <tbody ref=${body} role="rowgroup">${rows.map((row, index) => {
         const key = keyOf ? keyOf(row) : index;
         return html`<tr key=${key} role="row" tabindex=${index === 0 ? 0 : -1}
             class=${classes(rowClass?.(row), {opens: open, chosen: choice?.keys.has(key)})}
             onKeyDown=${(event) => onKey(event, row)} onClick=${(event) => onClick(event, row)}>
-          ${choice && html`<td class="tight" role="cell"><input type="checkbox" checked=${choice.keys.has(key)}
-            aria-label=${t("table.choose", {name: key})} onChange=${() => toggle(row)} /></td>`}
+          ${
+            choice &&
+            html`<td class="tight" role="cell"><input type="checkbox" checked=${choice.keys.has(key)}
+            aria-label=${t("table.choose", {name: key})} onChange=${() => toggle(row)} /></td>`
+          }
           ${shown.map((column) => {
             const content = column.cell(row);
-            const isBlank = content === "–" || content === "" || content === null || content === undefined || content === false;
+            const isBlank =
+              content === "–" || content === "" || content === null || content === undefined || content === false;
             return html`<td key=${column.name} class=${classes(column.kind, {blank: isBlank})} role="cell" data-label=${column.label}>
               <div class="cell">${content}</div></td>`;
           })}</tr>`;

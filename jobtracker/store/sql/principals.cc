@@ -15,7 +15,8 @@ using sql::Value;
 constexpr std::string_view kPrincipalColumns =
     "kind, name, role, node_groups, secret, created_us, created_by, expires_us, language";
 constexpr int kPrincipalWidth = 9;
-constexpr std::string_view kDeletePrincipal = "DELETE FROM lts_principal WHERE kind = ? AND name = ?";
+constexpr std::string_view kDeletePrincipal =
+    "DELETE FROM lts_principal WHERE kind = ? AND name = ?";
 
 std::vector<std::string> words_of(std::string_view text) {
   std::istringstream stream{std::string{text}};
@@ -52,13 +53,13 @@ Result<std::optional<PrincipalRow>> find_principal(sql::Connection& db, const st
 Status store_principal(sql::Connection& db, const PrincipalRow& row) {
   const Principal& principal = row.principal;
   const std::string groups = carillon::joined(principal.groups, " ");
-  return db.insert_rows(
-      joined({"REPLACE INTO lts_principal (", kPrincipalColumns, ") VALUES"}), kPrincipalWidth,
-      SqlValues{Value::of_text(principal.kind), Value::of_text(principal.name),
-                Value::of_text(to_string(principal.role)), Value::of_text(groups),
-                Value::of_text(row.secret), value_of(row.created_at),
-                Value::of_text(row.created_by), value_of(row.expires_at),
-                Value::of_text(row.language)});
+  return db.insert_rows(joined({"REPLACE INTO lts_principal (", kPrincipalColumns, ") VALUES"}),
+                        kPrincipalWidth,
+                        SqlValues{Value::of_text(principal.kind), Value::of_text(principal.name),
+                                  Value::of_text(to_string(principal.role)), Value::of_text(groups),
+                                  Value::of_text(row.secret), value_of(row.created_at),
+                                  Value::of_text(row.created_by), value_of(row.expires_at),
+                                  Value::of_text(row.language)});
 }
 
 }  // namespace
@@ -67,8 +68,7 @@ Status write_principals(WriteContext& context, const OperationIndices& indices) 
   for (const std::size_t index : indices) {
     const auto& put = context.operation<PutPrincipal>(index);
     const Principal& principal = put.row.principal;
-    const auto before =
-        CARILLON_TRY(find_principal(context.db, principal.kind, principal.name));
+    const auto before = CARILLON_TRY(find_principal(context.db, principal.kind, principal.name));
     const auto after = principal_after(put, before);
     if (!after) {
       context.conflict(index);
@@ -82,9 +82,8 @@ Status write_principals(WriteContext& context, const OperationIndices& indices) 
 Status write_principal_removals(WriteContext& context, const OperationIndices& indices) {
   for (const std::size_t index : indices) {
     const auto& remove = context.operation<RemovePrincipal>(index);
-    const auto rows = CARILLON_TRY(
-        context.db.execute(kDeletePrincipal,
-                           SqlValues{Value::of_text(remove.kind), Value::of_text(remove.name)}));
+    const auto rows = CARILLON_TRY(context.db.execute(
+        kDeletePrincipal, SqlValues{Value::of_text(remove.kind), Value::of_text(remove.name)}));
     if (rows == 0) context.conflict(index);
   }
   return {};

@@ -23,8 +23,9 @@ struct HttpCall {
   std::string target{};                          // "/metrics?x=1", as it was sent
   std::map<std::string, std::string> headers{};  // names in lower case; equal ones joined by comma
   std::string body{};
-  std::string peer{};         // the client's address
-  bool is_encrypted = false;  // on the whole way from the client
+  std::string peer{};          // the client's address
+  bool is_encrypted = false;   // on the whole way from the client
+  bool is_from_proxy = false;  // the connection is a trusted proxy's
 };
 
 struct HttpResponse {
@@ -72,8 +73,8 @@ struct HttpServerConfig {
 // Most bytes of a stream that wait for its client to read.
 inline constexpr std::size_t kStreamBytesMax = 256 * 1024;
 
-// The body of a response, sent piece by piece. It ends with end(), or when the last HttpStream of it
-// is destroyed; then the connection is closed. Thread: any.
+// The body of a response, sent piece by piece. It ends with end(), or when the last HttpStream of
+// it is destroyed; then the connection is closed. Thread: any.
 class HttpStream {
  public:
   // False: the client has gone, or reads too slowly: more than kStreamBytesMax would wait. Then the

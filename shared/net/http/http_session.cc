@@ -416,7 +416,8 @@ void HttpSession::fill_call() {
   call_ = {.method = is_head_ ? "GET" : std::string{view(request.method_string())},
            .target = std::string{view(request.target())},
            .peer = peer_,
-           .is_encrypted = parts_.tls != nullptr};
+           .is_encrypted = parts_.tls != nullptr,
+           .is_from_proxy = is_of_proxy_};
   for (const auto& field : request) {
     std::string& value = call_.headers[lower_ascii(view(field.name_string()))];
     if (!value.empty()) value += ", ";
@@ -483,24 +484,23 @@ void HttpSession::begin_stream(HttpResponse head, std::shared_ptr<HttpStream::St
   message->chunked(!is_head_);
   auto serializer = std::make_shared<http::response_serializer<http::empty_body>>(*message);
   is_writing_ = true;
-  http::async_write_header(stream_, *serializer,
-                           [self = shared_from_this(), message, serializer](
-                               beast::error_code failure, std::size_t) {
-                             if (!failure) self->watch_reader();
-                             self->on_piece_written(failure);
-                           });
+  http::async_write_header(
+      stream_, *serializer,
+      [self = shared_from_this(), message, serializer](beast::error_code failure, std::size_t) {
+        if (!failure) self->watch_reader();
+        self->on_piece_written(failure);
+      });
 }
 
 // Notices that the client closes the connection. What it sends meanwhile is dropped.
 void HttpSession::watch_reader() {
   stream_.expires_never();
   buffer_.clear();
-  stream_.async_read_some(
-      buffer_.prepare(kHeadReadBytes),
-      [self = shared_from_this()](beast::error_code failure, std::size_t) {
-        if (!self->stream_state_) return;
-        failure ? self->abort_stream() : self->watch_reader();
-      });
+  stream_.async_read_some(buffer_.prepare(kHeadReadBytes),
+                          [self = shared_from_this()](beast::error_code failure, std::size_t) {
+                            if (!self->stream_state_) return;
+                            failure ? self->abort_stream() : self->watch_reader();
+                          });
 }
 
 void HttpSession::write_piece(std::string piece) {
@@ -541,10 +541,9 @@ void HttpSession::end_stream() {
   stream_state_.reset();
   if (is_head_) return close();
   stream_.expires_after(parts_.config.patience);
-  boost::asio::async_write(stream_, http::make_chunk_last(),
-                           [self = shared_from_this()](beast::error_code, std::size_t) {
-                             self->close();
-                           });
+  boost::asio::async_write(
+      stream_, http::make_chunk_last(),
+      [self = shared_from_this()](beast::error_code, std::size_t) { self->close(); });
 }
 
 void HttpSession::abort_stream() {

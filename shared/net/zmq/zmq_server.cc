@@ -28,7 +28,7 @@ namespace {
 constexpr int kRequestsPerTurnMax = 256;
 constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // exceeded by at most one frame
 constexpr std::string_view kStoredKey = "key:";
-constexpr int kServerLingerMs = 300;                   // for the last answers, in the destructor
+constexpr int kServerLingerMs = 300;  // for the last answers, in the destructor
 
 // The access control of a server.
 struct Entrance {

@@ -20,8 +20,7 @@ namespace carillon::net {
 
 // The name of a client whose public key is kept outside the folder of keys; none: there is none.
 // Error: it is not known yet.
-using StoredKey =
-    std::function<Result<std::optional<std::string>>(const std::string& public_key)>;
+using StoredKey = std::function<Result<std::optional<std::string>>(const std::string& public_key)>;
 
 // Listens at "tcp://HOST:PORT"; port 0: any free port; host *: all addresses. On loopback it writes
 // the token file of the port and deletes it at the end. Other addresses need keys or

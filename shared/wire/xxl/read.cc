@@ -375,6 +375,9 @@ Result<ResultList> read_results(std::string_view body) {
   if (root.get_array().get(array) != simdjson::SUCCESS) {
     return refused("the results are not a JSON array");
   }
+  // Before they take several times the memory of their text.
+  if (array.size() > kResultsMax)
+    return refused("the request has more than " + std::to_string(kResultsMax) + " results");
   for (const element value : array) take(value);
   return list;
 }

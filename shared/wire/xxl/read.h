@@ -30,8 +30,9 @@ struct ResultList {
   std::size_t refused = 0;
   std::string why{};
 };
+inline constexpr std::size_t kResultsMax = 100'000;  // more than real executors fit into a body
 // Parses an array, an object with a callbackList, or one result. Times are ignored. A message may
-// be anything; invalid UTF-8 becomes U+FFFD.
+// be anything; invalid UTF-8 becomes U+FFFD. Error: more than kResultsMax.
 Result<ResultList> read_results(std::string_view body);
 
 // Errors, with a quotation: a reply without a code, or one that is not a JSON object. A message may

@@ -797,8 +797,9 @@ TEST(Requests, PassOnWhoseRequestItIs) {
   RequestsBundle bundle;
   bundle.connections.connect();
   const wire::OnBehalf ann{.kind = "user", .name = "ann", .role = "viewer", .groups = {"*"}};
-  bundle.requests->ask(wire::Query{.what = "list"}, bundle.clock.steady_now(),
-                       [](const Result<wire::Message>&) {}, ann);
+  bundle.requests->ask(
+      wire::Query{.what = "list"}, bundle.clock.steady_now(), [](const Result<wire::Message>&) {},
+      ann);
   const auto sent = bundle.connections.take();
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].envelope.on_behalf, ann);
@@ -810,8 +811,8 @@ TEST(Requests, PartsOfASubmissionAreOnBehalfOfTheSamePrincipal) {
   const wire::OnBehalf ann{.kind = "user", .name = "ann", .role = "editor", .groups = {"*"}};
   wire::Submit submit;
   submit.jobs = {JobSpec{.task_id = "a", .group = "one"}, JobSpec{.task_id = "b", .group = "two"}};
-  bundle.requests->ask(std::move(submit), bundle.clock.steady_now(),
-                       [](const Result<wire::Message>&) {}, ann);
+  bundle.requests->ask(
+      std::move(submit), bundle.clock.steady_now(), [](const Result<wire::Message>&) {}, ann);
   const auto whole = bundle.connections.take();
   ASSERT_EQ(whole.size(), 1u);
   bundle.connections.reply(whole[0].envelope.correlation, wire::Redirect{});

@@ -113,7 +113,9 @@ class Scoped : public ::testing::Test {
   }
   std::string error(const wire::Message& message) {
     const auto* reply = std::get_if<wire::ErrorReply>(&message);
-    return reply == nullptr ? "" : std::string{to_string(reply->error.code)} + ": " + reply->error.message;
+    return reply == nullptr
+               ? ""
+               : std::string{to_string(reply->error.code)} + ": " + reply->error.message;
   }
   std::size_t rows(const wire::Message& message) {
     const auto* reply = std::get_if<wire::Rows>(&message);
@@ -145,17 +147,17 @@ TEST_F(Scoped, AJobOfAnotherGroupIsUnknown) {
   waiting.group = "payroll";
   const JobId job = bundle_.submit(waiting).job_id;
   const auto told = [&](JobId id) {
-    std::string text = error(ask(Role::kEditor, {"billing-*"}, wire::Query{.what = "job", .job_id = id}));
+    std::string text =
+        error(ask(Role::kEditor, {"billing-*"}, wire::Query{.what = "job", .job_id = id}));
     const auto at = text.find(std::to_string(id.value));
     return at == std::string::npos ? text : text.erase(at, std::to_string(id.value).size());
   };
   EXPECT_THAT(told(job), HasSubstr("is unknown"));
   EXPECT_EQ(told(job), told(JobId{job.value + 1}));
 
-  const auto kill = ask(Role::kOperator, {"billing-*"},
-                        wire::Act{.request = {.client = 9, .sequence = 1},
-                                  .verb = wire::Verb::kKill,
-                                  .job_id = job});
+  const auto kill = ask(
+      Role::kOperator, {"billing-*"},
+      wire::Act{.request = {.client = 9, .sequence = 1}, .verb = wire::Verb::kKill, .job_id = job});
   EXPECT_THAT(error(kill), HasSubstr("is not waiting, executing or defined"));
   EXPECT_THAT(bundle_.waiting("secret"), SizeIs(1));
 }
@@ -164,9 +166,9 @@ TEST_F(Scoped, RolesLimitWhatMayBeDone) {
   JobSpec job = job_now("new");
   job.group = "billing-eu";
   const auto submit = [&](Role role, std::int64_t sequence, JobSpec spec) {
-    return error(ask(role, {"billing-*"},
-                     wire::Submit{.request = {.client = 11, .sequence = sequence},
-                                  .jobs = {std::move(spec)}}));
+    return error(ask(
+        role, {"billing-*"},
+        wire::Submit{.request = {.client = 11, .sequence = sequence}, .jobs = {std::move(spec)}}));
   };
   EXPECT_THAT(submit(Role::kOperator, 1, job), HasSubstr("it needs the role editor"));
   EXPECT_THAT(submit(Role::kWorker, 1, job), HasSubstr("denied"));
@@ -203,7 +205,8 @@ TEST_F(Scoped, StoredPrincipalsAreListedWithoutSecrets) {
     if (text == nullptr) continue;
     EXPECT_EQ(text->find(put.secret), std::string::npos) << name;
   }
-  EXPECT_EQ(error(ask(Role::kAdmin, {"*"}, wire::RemovePrincipal{.kind = "token", .name = "ci"})), "");
+  EXPECT_EQ(error(ask(Role::kAdmin, {"*"}, wire::RemovePrincipal{.kind = "token", .name = "ci"})),
+            "");
   EXPECT_THAT(error(ask(Role::kAdmin, {"*"}, wire::RemovePrincipal{.kind = "token", .name = "ci"})),
               HasSubstr("not_found"));
   EXPECT_THAT(bundle_.query({.what = "principals"}), IsEmpty());

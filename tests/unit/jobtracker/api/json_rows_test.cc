@@ -38,15 +38,16 @@ TEST(JsonRows, AnEtagChangesWithTheSpec) {
   const JobSpec one{.task_id = "t", .priority = 1};
   const JobSpec other{.task_id = "t", .priority = 2};
   const wire::Row first{{"task_id", "t"}, {"group", "default"}, {"spec", wire::encode_spec(one)}};
-  const wire::Row second{{"task_id", "t"}, {"group", "default"}, {"spec", wire::encode_spec(other)}};
+  const wire::Row second{
+      {"task_id", "t"}, {"group", "default"}, {"spec", wire::encode_spec(other)}};
   EXPECT_EQ(etag_of(first), etag_of(first));
   EXPECT_NE(etag_of(first), etag_of(second));
   EXPECT_EQ(spec_in(first).value(), one);
 }
 
 wire::Row definition(const std::string& task_id) {
-  return {{"task_id", task_id},          {"group", "ops"},   {"kind", "cron"},
-          {"state", "active"},           {"owner", "ann"},   {"tags", "night,db"},
+  return {{"task_id", task_id},          {"group", "ops"}, {"kind", "cron"},
+          {"state", "active"},           {"owner", "ann"}, {"tags", "night,db"},
           {"description", "Backs it up"}};
 }
 

@@ -24,12 +24,13 @@ TEST(Problem, NamesTheFieldAndTheLimit) {
       problem_of(Error{ErrorCode::kInvalidArgument, "priority is 1000, must be 0 to 999"});
   EXPECT_EQ(priority.field, "priority");
   EXPECT_EQ(priority.limit, 999);
-  const Problem jobs =
-      problem_of(Error{ErrorCode::kInvalidArgument, "jobs has 2000 elements, at most 1000 are allowed"});
+  const Problem jobs = problem_of(
+      Error{ErrorCode::kInvalidArgument, "jobs has 2000 elements, at most 1000 are allowed"});
   EXPECT_EQ(jobs.field, "jobs");
   EXPECT_EQ(jobs.limit, 1000);
   EXPECT_EQ(problem_of(Error{ErrorCode::kInvalidArgument, "unknown field 'cronn'"}).field, "cronn");
-  EXPECT_EQ(problem_of(Error{ErrorCode::kInvalidArgument, "cron '* *': too few fields"}).field, "cron");
+  EXPECT_EQ(problem_of(Error{ErrorCode::kInvalidArgument, "cron '* *': too few fields"}).field,
+            "cron");
 }
 
 TEST(Problem, AWordOfASentenceIsNoField) {

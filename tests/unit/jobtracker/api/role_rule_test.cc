@@ -43,10 +43,6 @@ TEST(RequestText, FindsDecodedParameters) {
   EXPECT_FALSE(web::query_value("/a?x=%zz", "x"));
 }
 
-TEST(RequestText, EncodesForUrls) {
-  EXPECT_EQ(web::url_encoded("a-Z_0.~ /?&=\xc3\xa4"), "a-Z_0.~%20%2F%3F%26%3D%C3%A4");
-}
-
 TEST(RequestText, FindsACookie) {
   const net::HttpCall call{.headers = {{"cookie", "a=1; ab=2;c=3=4"}}};
   EXPECT_EQ(web::cookie_of(call, "a"), "1");

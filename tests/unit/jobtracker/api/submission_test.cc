@@ -81,11 +81,10 @@ TEST(RecentKeys, TheOldestIsForgottenFirst) {
   EXPECT_FALSE(keys.note({.number = {.client = last, .sequence = 1}, .fingerprint = 2}));
 }
 
-wire::Row scheduled(const std::string& task_id, const std::string& kind, const std::string& schedule,
-                    const std::string& next_fire) {
-  return {{"task_id", task_id}, {"group", "ops"},      {"kind", kind},
-          {"schedule", schedule}, {"tz", "UTC"},       {"dst", "auto"},
-          {"state", "active"},  {"next_fire", next_fire}};
+wire::Row scheduled(const std::string& task_id, const std::string& kind,
+                    const std::string& schedule, const std::string& next_fire) {
+  return {{"task_id", task_id}, {"group", "ops"}, {"kind", kind},      {"schedule", schedule},
+          {"tz", "UTC"},        {"dst", "auto"},  {"state", "active"}, {"next_fire", next_fire}};
 }
 
 TEST(Calendar, CountsFiresByMinute) {

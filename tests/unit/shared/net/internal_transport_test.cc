@@ -17,24 +17,6 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class OutsideServer final : public ServerTransport {
- public:
-  void set_receiver(ServerReceiver* receiver) override { receiver_ = receiver; }
-  Status send(const Peer& peer, std::string frame) override {
-    sent.emplace_back(peer, std::move(frame));
-    return {};
-  }
-  std::string endpoint() const override { return "tcp://127.0.0.1:1"; }
-  void end_connections(const std::string& principal) override { ended.push_back(principal); }
-  void arrive(const std::string& frame) { receiver_->on_frame({.peer = "outside"}, frame); }
-
-  std::vector<std::pair<Peer, std::string>> sent;
-  std::vector<std::string> ended;
-
- private:
-  ServerReceiver* receiver_ = nullptr;
-};
-
 struct ServerSide final : ServerReceiver {
   void on_frame(const Sender& sender, std::string_view frame) override {
     senders.push_back(sender);
@@ -54,9 +36,7 @@ struct ClientSide final : ClientReceiver {
 // Both ends in one thread, each with its own loop.
 struct InternalBundle {
   InternalBundle() {
-    auto made = std::make_unique<OutsideServer>();
-    outside = made.get();
-    server = std::make_unique<ServerWithChannel>(server_loop, std::move(made));
+    server = std::make_unique<InternalServer>(server_loop);
     server->set_receiver(&server_side);
     connect();
   }
@@ -73,10 +53,9 @@ struct InternalBundle {
   SystemClock clock;
   EventLoop server_loop{clock};
   EventLoop client_loop{clock};
-  OutsideServer* outside = nullptr;
   ServerSide server_side;
   ClientSide client_side;
-  std::unique_ptr<ServerWithChannel> server;
+  std::unique_ptr<InternalServer> server;
   std::unique_ptr<ClientTransport> client;
 };
 
@@ -90,23 +69,13 @@ TEST(InternalTransport, FramesArriveInOrderAndAreMarkedAsInternal) {
   EXPECT_TRUE(bundle.server_side.senders.front().is_internal);
 }
 
-TEST(InternalTransport, AnswersGoToTheClientAndOthersToTheOtherTransport) {
+TEST(InternalTransport, AnswersGoToTheClient) {
   InternalBundle bundle;
   ASSERT_TRUE(bundle.client->send("question").ok());
   bundle.turn();
   EXPECT_TRUE(bundle.server->send(bundle.server_side.senders.front().peer, "answer").ok());
-  EXPECT_TRUE(bundle.server->send("outside", "for another").ok());
   bundle.turn();
   EXPECT_THAT(bundle.client_side.frames, ElementsAre("answer"));
-  EXPECT_THAT(bundle.outside->sent,
-              ElementsAre(std::pair<Peer, std::string>{"outside", "for another"}));
-}
-
-TEST(InternalTransport, FramesFromOutsideArriveToo) {
-  InternalBundle bundle;
-  bundle.outside->arrive("from outside");
-  EXPECT_THAT(bundle.server_side.frames, ElementsAre("from outside"));
-  EXPECT_FALSE(bundle.server_side.senders.front().is_internal);
 }
 
 TEST(InternalTransport, AnswersToAnEarlierConnectionAreDropped) {
@@ -122,18 +91,12 @@ TEST(InternalTransport, AnswersToAnEarlierConnectionAreDropped) {
 TEST(InternalTransport, AFullMailboxIsAnError) {
   InternalBundle bundle;
   Status sent;
-  for (std::size_t i = 0; i <= kInternalFramesMax && sent.ok(); ++i) sent = bundle.client->send("x");
+  for (std::size_t i = 0; i <= kInternalFramesMax && sent.ok(); ++i)
+    sent = bundle.client->send("x");
   ASSERT_FALSE(sent.ok());
   EXPECT_EQ(sent.error().code, ErrorCode::kLimit);
   bundle.turn();
   EXPECT_TRUE(bundle.client->send("x").ok());
-}
-
-TEST(InternalTransport, ConnectionsOfARevokedPrincipalEndOutside) {
-  InternalBundle bundle;
-  bundle.server->end_connections("key:ann");
-  EXPECT_THAT(bundle.outside->ended, ElementsAre("key:ann"));
-  EXPECT_EQ(bundle.server->endpoint(), "tcp://127.0.0.1:1");
 }
 
 }  // namespace

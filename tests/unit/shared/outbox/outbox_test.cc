@@ -610,6 +610,27 @@ TEST(Outbox, MovesAFileWithImpossibleNumbersAside) {
   }
 }
 
+TEST(Outbox, MovesAFileWithoutFindableEntriesAside) {
+  OutboxBundle b;
+  b.add(*b.open(), {"old"});
+  {
+    auto db = sql::SqliteConnection::open(b.file("0.db"), {});
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(db.value()
+                    ->run_script("CREATE TABLE other AS SELECT NULL AS id, client, sequence, "
+                                 "sent_us, added_us, body FROM lts_outbox_entry;\n"
+                                 "DROP TABLE lts_outbox_entry;\n"
+                                 "ALTER TABLE other RENAME TO lts_outbox_entry;")
+                    .ok());
+  }
+  auto outbox = b.open();
+  const WorkDone done = outbox->run({.load = true});
+  EXPECT_EQ(done.status.error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(done.left, 0);
+  EXPECT_EQ(b.add(*outbox, {"new"}).added, 1u);
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("new"));
+}
+
 TEST(Outbox, DeliversEntriesWithImpossibleTimes) {
   OutboxBundle b;
   b.add(*b.open(), {"old"});

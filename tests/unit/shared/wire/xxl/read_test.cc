@@ -284,5 +284,12 @@ TEST(ReadRegistration, ReadsAppNameAndAddress) {
   EXPECT_EQ(read.value(), (Registration{.app_name = "billing", .address = "http://h:1/"}));
 }
 
+TEST(ReadResults, RefusesMoreResultsThanARequestMayHave) {
+  std::string body = "[";
+  for (std::size_t i = 0; i < kResultsMax; ++i) body += "1,";
+  EXPECT_TRUE(read_results(body.substr(0, body.size() - 1) + "]").ok());
+  EXPECT_EQ(read_results(body + "1]").error().message, "the request has more than 100000 results");
+}
+
 }  // namespace
 }  // namespace carillon::wire::xxl
