@@ -86,6 +86,8 @@ wire::Rows QueryDesk::stored_page(DefinitionsAnswer found) const {
 
 std::optional<ActiveDefinition> QueryDesk::definition_of(Definition row) const {
   if (ownership_.has(row.group)) return std::nullopt;
+  // A node group that another job tracker has just made is known after the next look.
+  if (catalog_.whole_of(row.group) == nullptr) return std::nullopt;
   auto spec = wire::decode_spec(row.spec);
   if (!spec.ok()) return std::nullopt;
   auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);

@@ -54,7 +54,8 @@ class QueryDesk {
   wire::Rows definitions_page(const ListDefinitions& question) const;
   wire::Rows definitions_of_task(const ListDefinitions& question) const;
   wire::Rows stored_page(DefinitionsAnswer found) const;
-  // Of another job tracker. None: it is ours, and being added or removed, or cannot be read.
+  // Of another job tracker. None: it is ours, and being added or removed, its group is not known
+  // yet, or it cannot be read.
   std::optional<ActiveDefinition> definition_of(Definition row) const;
   void waiting(const Asker& asker, const wire::Query& message);
   void executing(const Asker& asker, const wire::Query& message);

@@ -97,7 +97,9 @@ class Jobs(ApiTest):
         self.assertEqual(run.status, 200, run)
         self.assertEqual([one["job_id"] for one in self.api.items("/runs/waiting")],
                          [run.json["job_id"]])
-        self.assertEqual(self.api.post(f"/runs/{run.json['job_id']}:cancel").status, 200)
+        refused = self.api.post(f"/runs/{run.json['job_id']}:cancel")
+        self.assertEqual(refused.status, 400)
+        self.assertIn("give the task id", refused.json["detail"])
         self.assertEqual(self.api.post(path + ":cancel").status, 200)
         self.assertEqual(self.api.get(path).status, 404)
         self.assertEqual(self.api.post(path + ":trigger").status, 404)
@@ -224,7 +226,7 @@ class Repeated(ApiTest):
         self.assertEqual(other.status, 422)
 
     def test_keys_of_two_principals_are_not_the_same(self):
-        other = self.known(token_of(self.one, "other", "--role", "editor"))
+        other = self.known(token_of(self.one, "other", "--role", "editor", "--group", "*"))
         first = self.api.post("/jobs", {"shell": "true"}, Idempotency_Key="same")
         second = other.post("/jobs", {"shell": "true"}, Idempotency_Key="same")
         self.assertNotEqual(first.json, second.json)
@@ -395,7 +397,8 @@ class Both(E2eTest):
                                             if one["groups"]}) >= 1
                  and len(self.apis[0].items("/trackers")) == 2)
         for api in self.apis:
-            self.assertEqual(sorted(one["group"] for one in api.items("/jobs")), groups)
+            wait_for("all jobs", lambda api=api: (
+                sorted(one["group"] for one in api.items("/jobs")) == groups))
             self.assertLessEqual(set(groups), {one["group"] for one in api.items("/groups")})
             for group in groups:
                 self.assertEqual(api.get(f"/jobs/{group}/t").status, 200)
