@@ -29,7 +29,7 @@ class Flow(unittest.TestCase):
             {
                 "task_id": task_id,
                 "group": "default",
-                "manual": True,
+                **({} if "cron" in more else {"manual": True}),
                 "shell": "echo hello",
                 "replace_on_exist": True,
                 **more,

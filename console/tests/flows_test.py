@@ -14,6 +14,7 @@ class Jobs(Flow):
         browser.open("/jobs/new")
         browser.see("Every day at 02:00")
         browser.fill("Task id", MARK + "-new")
+        browser.fill("Program and arguments", "/bin/echo\nhello")
         browser.fill("Cron expression", "0 0 24 * * ?")
         browser.see("hour 24 is out of range 0-23")
         browser.until(
@@ -22,11 +23,9 @@ class Jobs(Flow):
         )
         browser.fill("Time zone", "Europe/Berlin")
         browser.fill("Cron expression", "0 30 2 28 3 ?")
-        if not URL:
-            browser.see("skipped time")
+        browser.see("skipped time")
         browser.fill("Cron expression", "0 30 8 * * ?")
         browser.fill("Time zone", "Asia/Shanghai")
-        browser.fill("Program and arguments", "/bin/echo\nhello")
         browser.see("The job tracker accepts this job.")
         browser.click("Create job")
         browser.see(f"Job {MARK}-new was created.")
@@ -55,7 +54,8 @@ class Jobs(Flow):
 
     def test_runs_suspends_resumes_and_cancels(self):
         browser = self.browser
-        task_id = self.job("acts", cron="0 0 2 * * ?", manual=None)
+        self.allowed = ["404"]
+        task_id = self.job("acts", cron="0 0 2 * * ?")
         browser.open(f"/jobs/default/{task_id}")
         browser.click("Run now")
         browser.choose("With another payload")
@@ -81,7 +81,7 @@ class Jobs(Flow):
 
     def test_acts_on_many(self):
         browser = self.browser
-        names = [self.job(f"many-{index}", cron="0 0 2 * * ?", manual=None) for index in range(3)]
+        names = [self.job(f"many-{index}", cron="0 0 2 * * ?") for index in range(3)]
         browser.open(f"/jobs?text={MARK}-many")
         browser.until(lambda: len(browser.all("tbody tr")) == 3, "the filter shows three jobs")
         browser.one("thead input[type=checkbox]").click()

@@ -129,7 +129,7 @@ export default flatten({
     tab_audit: "Changes", schedule: "Schedule", dst: "clock changes: {rule}", facts: "Properties", last_runs: "Last runs",
     all_runs: "All runs", success_rate: "{rate} of the last 20 runs succeeded.",
     no_runs: "This job has not run yet. “Run now” starts it.", no_fires_suspended: "Suspended: no fires until it is resumed.",
-    no_fires_quarantined: "In quarantine: no fires until it is resumed.", filter_runs: "Filter these runs",
+    no_fires_quarantined: "In quarantine: no fires until it is resumed.", filter_runs: "Filter these runs", show_history: "Show its history",
     no_children: "No parents or children. Add children in the form of the job.", relation: "Relation",
     is_child: "is triggered by this job", is_parent: "triggers this job", alarm_to: "Failures are reported to {to}.",
     alarm_default: "Failures are reported to the recipients of the job tracker (--alarm).",

@@ -99,7 +99,7 @@ export default flatten({
   job: {
     tab_summary: "摘要", tab_runs: "运行", tab_spec: "定义", tab_scripts: "脚本", tab_children: "父子任务", tab_alarms: "告警", tab_audit: "变更",
     schedule: "调度", dst: "夏令时：{rule}", facts: "属性", last_runs: "最近运行", all_runs: "全部运行", success_rate: "最近 20 次运行成功率 {rate}。",
-    no_runs: "该任务尚未运行。点击“立即运行”启动。", no_fires_suspended: "已暂停：恢复之前不会触发。", no_fires_quarantined: "已隔离：恢复之前不会触发。", filter_runs: "筛选这些运行",
+    no_runs: "该任务尚未运行。点击“立即运行”启动。", no_fires_suspended: "已暂停：恢复之前不会触发。", no_fires_quarantined: "已隔离：恢复之前不会触发。", filter_runs: "筛选这些运行", show_history: "查看其历史",
     no_children: "没有父任务或子任务。可在任务表单中添加子任务。", relation: "关系", is_child: "由本任务触发", is_parent: "触发本任务", alarm_to: "失败时通知 {to}。",
     alarm_default: "失败时通知调度服务的接收人（--alarm）。",
   },

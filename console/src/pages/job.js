@@ -166,7 +166,10 @@ function Audit({job, query}) {
 
 function Actions({job, reload, onTrigger}) {
   const act = (action) => async () => {
-    if (await actOnJob(job, action)) reload();
+    if (!(await actOnJob(job, action))) return;
+    // A cancelled job is gone; what it did is in the history.
+    if (action === "cancel") go(to(["history"], {group: job.group, task_id: job.task_id}));
+    else reload();
   };
   const isHeld = job.state === "suspended" || job.state === "quarantined";
   const {group} = job;
@@ -198,6 +201,10 @@ export default function JobPage({route}) {
       sub=${job && html`<${Status} state=${job.state} />${job.description && html`<span>${job.description}</span>`}`}
       actions=${job && html`<${Actions} job=${job} reload=${found.reload} onTrigger=${() => setTriggering(true)} />`}>
     <${Tabs} label=${taskId} items=${tabs} current=${tab} />
+    ${
+      found.error?.status === 404 &&
+      html`<p><a class="button" href=${to(["history"], {group, task_id: taskId})}>${t("job.show_history")}</a></p>`
+    }
     <${Fetched} from=${{...found, data: job}}>${() => html`
       ${tab === "summary" && html`<${Summary} job=${job} />`}
       ${tab === "runs" && html`<${Runs} job=${job} query=${route.query} />`}

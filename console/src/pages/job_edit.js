@@ -76,7 +76,7 @@ function Editor({job, isCopy, isNew}) {
     }
   }
   const check = useCheck(isTouched ? spec : null, jsonError);
-  const wrong = isTouched && check.error ? {[fieldOfProblem(check.field)]: check.error} : {};
+  const wrong = isTouched && check.error ? {[fieldOfProblem(check.field || /^[a-z_.]+/.exec(check.error)?.[0])]: check.error} : {};
   const change = (changes) => {
     setTouched(true);
     setFields((before) => ({...before, ...changes}));
