@@ -331,6 +331,7 @@ void Host::clear_away() {
 void Host::close_doors() {
   room_.reset();
   pages_.reset();
+  sign_in_.reset();
   api_.reset();
   internal_.reset();
   transport_.reset();

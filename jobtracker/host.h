@@ -118,8 +118,8 @@ class Host {
   SharedHistogram<kShortTimeBounds> http_times_{};
   std::unique_ptr<net::ServerTransport> transport_;
   std::unique_ptr<net::InternalServer> internal_;  // for the API
-  std::unique_ptr<SignIn> sign_in_;                // nullptr: no HTTP
   std::unique_ptr<api::ApiServer> api_;            // nullptr: no HTTP
+  std::unique_ptr<SignIn> sign_in_;                // uses the API's gateway
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;
   std::unique_ptr<XxlAdmin> xxl_;

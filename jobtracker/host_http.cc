@@ -50,12 +50,14 @@ Status Host::start_sign_in() {
       done(refused == nullptr ? Status{} : Status{refused->error});
     };
   };
-  const auto ask = [this, as_status](wire::OnBehalf whose, wire::Message message,
-                                     const PrincipalDesk::Done& done) {
-    const bool is_asked = api_->gateway().run(
-        [this, whose = std::move(whose), message = std::move(message), done, as_status]() mutable {
-          api_->gateway().ask(std::move(whose), std::move(message), as_status(done));
-        });
+  // Work that waits in the gateway runs until api_ has ended, when the pointer is already empty.
+  const auto ask = [&gateway = api_->gateway(), as_status](wire::OnBehalf whose,
+                                                           wire::Message message,
+                                                           const PrincipalDesk::Done& done) {
+    const bool is_asked = gateway.run([&gateway, whose = std::move(whose),
+                                       message = std::move(message), done, as_status]() mutable {
+      gateway.ask(std::move(whose), std::move(message), as_status(done));
+    });
     if (!is_asked) done(Error{ErrorCode::kLimit, "too many requests, try again"});
   };
   SignIn::Surroundings around{
@@ -72,7 +74,9 @@ Status Host::start_sign_in() {
                    }},
       .is_from_proxy = [](const net::HttpCall& call) { return call.is_from_proxy; },
       .is_secure = [](const net::HttpCall& call) { return call.is_encrypted; }};
-  sign_in_ = CARILLON_TRY(SignIn::start(settings_.sign_in, std::move(around)));
+  SignInConfig config = settings_.sign_in;
+  config.server_version = CARILLON_VERSION;
+  sign_in_ = CARILLON_TRY(SignIn::start(std::move(config), std::move(around)));
   api_->set_sign_in(
       {.principal_of = [this](const net::HttpCall& call) { return sign_in_->principal_of(call); },
        .refusal_of = [this](const net::HttpCall& head) { return sign_in_->refusal_of(head); },

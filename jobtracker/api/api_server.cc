@@ -118,10 +118,9 @@ ApiServer::ApiServer(Config config, const AccessRegistry& registry,
 ApiServer::~ApiServer() { gateway_->stop(); }
 
 std::optional<Principal> ApiServer::principal_of(const net::HttpCall& call) const {
-  if (!header_of(call, "authorization").empty()) {
-    const std::string token = bearer_token(call);
-    return token.empty() ? std::nullopt : registry_.with_token(token);
-  }
+  // A browser or a proxy may send another scheme of its own accord; the session counts then.
+  if (const std::string token = bearer_token(call); !token.empty())
+    return registry_.with_token(token);
   return sign_in_.principal_of ? sign_in_.principal_of(call) : std::nullopt;
 }
 
