@@ -179,12 +179,16 @@ class Jobs(Flow):
 class Runs(Flow):
     def test_finds_in_the_output_and_runs_again(self):
         browser = self.browser
-        job_id = browser.api("GET", "/runs/history?page_size=1&state=succeeded")["items"][0]["job_id"]
+        if URL:
+            task_id = self.job("again", shell="for i in 1 2 3; do echo step $i; done")
+            job_id = browser.api("POST", f"/jobs/default/{task_id}:trigger", {})["job_id"]
+            browser.until(lambda: browser.api("GET", f"/runs/{job_id}")["done"], "it has ended")
+        else:
+            job_id = browser.api("GET", "/runs/history?page_size=1&state=succeeded")["items"][0]["job_id"]
         browser.open(f"/runs/{job_id}")
-        if not URL:
-            browser.fill("Find in the output", "step 1")
-            browser.until(lambda: browser.all(".line.found"), "lines are marked")
-            browser.see("1/")
+        browser.fill("Find in the output", "step 1")
+        browser.until(lambda: browser.all(".line.found"), "lines are marked")
+        browser.see("1/")
         browser.click("Run again")
         browser.see("Starts a new run of")
         browser.click("Run again")
