@@ -66,7 +66,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       figures_(metrics_, catalog_, ownership_, executing_, workers_, executors_, questions,
                batcher_, clock_),
       auditor_(batcher_, ids_, clock_),
-      access_(batcher_, auditor_, *this, clock_),
+      access_(batcher_, questions, auditor_, *this, clock_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
       log_indexer_(config_.log_index, ownership_, batcher_, clock),
@@ -217,7 +217,8 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
-  every(AccessRegistry::kPeriod, [this] { access_.refresh(); });
+  every(AccessRegistry::kPeriod,
+        [this] { access_.run_once(/*is_shared=*/proven_at_.has_value()); });
   access_.refresh();
   ready_ = true;
   // Calls that waited for this session precede all new reads and requests.

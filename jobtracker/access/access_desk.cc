@@ -105,14 +105,17 @@ const Principal& principal_of(const Asker& asker) {
 
 }  // namespace
 
-AccessDesk::AccessDesk(Batcher& batcher, Auditor& auditor, ClientLink& clients,
-                       const SchedulingClock& clock)
-    : batcher_(batcher), auditor_(auditor), clients_(clients), clock_(clock), own_([&clock] {
-        return clock.now();
-      }) {}
+AccessDesk::AccessDesk(Batcher& batcher, Questions& questions, Auditor& auditor,
+                       ClientLink& clients, const SchedulingClock& clock)
+    : batcher_(batcher),
+      questions_(questions),
+      auditor_(auditor),
+      clients_(clients),
+      clock_(clock),
+      own_([&clock] { return clock.now(); }) {}
 
 void AccessDesk::refresh(std::function<void()> then) {
-  batcher_.ask(ListPrincipals{}, [this, then = std::move(then)](Result<ReadAnswer> answer) {
+  questions_.ask(ListPrincipals{}, [this, then = std::move(then)](Result<ReadAnswer> answer) {
     // While the store is away, the last known principals count.
     if (answer.ok()) {
       remove_old(std::get<PrincipalsAnswer>(answer.value()).rows);
@@ -124,15 +127,27 @@ void AccessDesk::refresh(std::function<void()> then) {
   });
 }
 
+bool AccessDesk::is_old(const PrincipalRow& row) const {
+  const std::string& kind = row.principal.kind;
+  return (kind == kLinkKind || kind == kSessionKind) && row.expires_at != WallTime{} &&
+         row.expires_at + kOld < clock_.now();
+}
+
+void AccessDesk::run_once(bool is_shared) {
+  const auto rows = registry_->rows();
+  const bool has_old =
+      std::any_of(rows.begin(), rows.end(), [this](const auto& row) { return is_old(row); });
+  if (is_shared || has_old) return refresh();
+  end_connections_of(registry_->take_expired());
+}
+
 // Links and sessions of the console pile up otherwise.
 void AccessDesk::remove_old(const std::vector<PrincipalRow>& rows) {
   int removed = 0;
   for (const PrincipalRow& row : rows) {
-    const std::string& kind = row.principal.kind;
-    const bool is_old = (kind == kLinkKind || kind == kSessionKind) &&
-                        row.expires_at != WallTime{} && row.expires_at + kOld < clock_.now();
-    if (!is_old || ++removed > kRemovedMax) continue;
-    batcher_.post(Urgency::kHousekeeping, RemovePrincipal{.kind = kind, .name = row.principal.name},
+    if (!is_old(row) || ++removed > kRemovedMax) continue;
+    batcher_.post(Urgency::kHousekeeping,
+                  RemovePrincipal{.kind = row.principal.kind, .name = row.principal.name},
                   [](Operation&, const Outcome&, const Error*) {});
   }
 }

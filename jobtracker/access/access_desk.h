@@ -24,7 +24,8 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class AccessDesk {
  public:
-  AccessDesk(Batcher& batcher, Auditor& auditor, ClientLink& clients, const SchedulingClock& clock);
+  AccessDesk(Batcher& batcher, Questions& questions, Auditor& auditor, ClientLink& clients,
+             const SchedulingClock& clock);
 
   // The registry of the process. Call before start().
   void use(AccessRegistry& registry) { registry_ = &registry; }
@@ -35,6 +36,9 @@ class AccessDesk {
     revoked_ = std::move(revoked);
   }
 
+  // Called every AccessRegistry::kPeriod. Reads the principals again if other job trackers may have
+  // changed them.
+  void run_once(bool is_shared);
   // Reads the principals of the store.
   void refresh() {
     refresh([] {});
@@ -65,6 +69,7 @@ class AccessDesk {
   };
 
   void refresh(std::function<void()> then);
+  bool is_old(const PrincipalRow& row) const;
   void remove_old(const std::vector<PrincipalRow>& rows);
   Result<Principal> principal_of(const std::string& sender) const;
   void refuse(const Asker& asker, AuditedChange change, const Error& why);
@@ -72,6 +77,7 @@ class AccessDesk {
   void end_connections_of(const std::vector<std::pair<std::string, std::string>>& principals);
 
   Batcher& batcher_;
+  Questions& questions_;
   Auditor& auditor_;
   ClientLink& clients_;
   const SchedulingClock& clock_;

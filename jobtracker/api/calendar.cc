@@ -92,13 +92,16 @@ class CalendarBuilder {
   void add_changes(const std::string& name) {
     const auto zone = Zone::load(name);
     if (!zone.ok()) return;
+    // In seconds: a span may begin at a time that has no microseconds.
+    const auto from = std::chrono::ceil<std::chrono::seconds>(question_.from);
+    const auto until = std::chrono::ceil<std::chrono::seconds>(question_.until);
     auto at = std::chrono::floor<std::chrono::seconds>(question_.from);
     while (true) {
       const ZoneSpan span = zone.value().span_at(at);
-      if (span.begin >= question_.from && span.offset != span.offset_before) {
+      if (span.begin >= from && span.offset != span.offset_before) {
         calendar_.changes.push_back({span.begin, name, (span.offset - span.offset_before).count()});
       }
-      if (span.is_last() || span.end >= question_.until) return;
+      if (span.is_last() || span.end >= until) return;
       at = span.end;
     }
   }
