@@ -11,6 +11,7 @@
 #include "shared/net/own_machine.h"
 #include "shared/net/zmq/curve_keys.h"
 #include "shared/net/zmq/zmq_transport.h"
+#include "shared/runtime/sd_notify.h"
 
 namespace carillon::jobtracker {
 
