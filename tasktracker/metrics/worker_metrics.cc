@@ -7,9 +7,13 @@
 namespace carillon::tasktracker {
 namespace {
 
-// By wire::RunOutcome. An exception is a failure that may be retried.
-constexpr std::array kOutcomeNames = {"succeeded", "failed", "failed_retried", "later",
-                                      "timed_out", "killed", "discarded"};
+constexpr std::array<std::pair<wire::RunOutcome, const char*>, 6> kOutcomeNames = {
+    {{wire::RunOutcome::kSucceeded, "succeeded"},
+     {wire::RunOutcome::kFailed, "failed"},
+     {wire::RunOutcome::kTimedOut, "timed_out"},
+     {wire::RunOutcome::kKilled, "killed"},
+     {wire::RunOutcome::kLater, "later"},
+     {wire::RunOutcome::kDiscarded, "discarded"}}};
 
 Metric worker_number(const char* name, const char* help, MetricType type, std::int64_t number) {
   return one_number(std::string{"carillon_worker_"} + name, help, type,
@@ -38,8 +42,8 @@ std::vector<Metric> WorkerMetrics::metrics() const {
   Metric ended{.name = "carillon_worker_runs_total",
                .help = "Runs for a job tracker that ended, by result",
                .type = MetricType::kCounter};
-  for (std::size_t i = 0; i < ended_.size(); ++i)
-    ended.samples.push_back(outcome_sample(kOutcomeNames[i], ended_[i]));
+  for (const auto& [outcome, name] : kOutcomeNames)
+    ended.samples.push_back(outcome_sample(name, ended_[static_cast<std::size_t>(outcome)]));
   all.push_back(std::move(ended));
   all.push_back({.name = "carillon_worker_run_seconds",
                  .help = "Run time of these runs",

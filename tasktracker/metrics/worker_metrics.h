@@ -23,6 +23,8 @@ class WorkerMetrics {
 
   // A run for a job tracker has ended.
   void ended(wire::RunOutcome outcome, Duration run_time) {
+    // Only the job tracker knows whether a failure is retried.
+    if (outcome == wire::RunOutcome::kException) outcome = wire::RunOutcome::kFailed;
     ++ended_[static_cast<std::size_t>(outcome)];
     run_times_.record(run_time);
   }

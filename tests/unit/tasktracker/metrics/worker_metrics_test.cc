@@ -12,6 +12,8 @@ TEST(WorkerMetrics, CountRunsOutputAndFreeThreads) {
   WorkerMetrics metrics(4);
   metrics.ended(wire::RunOutcome::kSucceeded, std::chrono::milliseconds{5});
   metrics.ended(wire::RunOutcome::kTimedOut, std::chrono::seconds{7});
+  metrics.ended(wire::RunOutcome::kException, std::chrono::seconds{1});
+  metrics.ended(wire::RunOutcome::kFailed, std::chrono::seconds{1});
   metrics.wrote({{.bytes = "hello"}, {.bytes = " there"}});
   metrics.set(6, {.pulls = 3, .registrations = 2, .unconfirmed = 1, .is_registered = true});
   metrics.executor_ended(true);
@@ -21,8 +23,8 @@ TEST(WorkerMetrics, CountRunsOutputAndFreeThreads) {
         "carillon_worker_jobs_running 4", "carillon_worker_jobs_queued 2",
         "carillon_worker_runs_total{outcome=\"succeeded\"} 1",
         "carillon_worker_runs_total{outcome=\"timed_out\"} 1",
-        "carillon_worker_runs_total{outcome=\"failed\"} 0",
-        "carillon_worker_run_seconds_bucket{le=\"0.005\"} 1", "carillon_worker_run_seconds_count 2",
+        "carillon_worker_runs_total{outcome=\"failed\"} 2",
+        "carillon_worker_run_seconds_bucket{le=\"0.005\"} 1", "carillon_worker_run_seconds_count 4",
         "carillon_worker_output_bytes_total 11", "carillon_worker_pulls_total 3",
         "carillon_worker_registrations_total 2", "carillon_worker_registered 1",
         "carillon_worker_results_unconfirmed 1",
