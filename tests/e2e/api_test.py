@@ -349,7 +349,7 @@ class Cluster(ApiTest):
         tracker = self.api.items("/trackers")[0]
         self.assertTrue(tracker["is_self"])
         settings = {one["name"]: one["value"] for one in self.api.items("/config")}
-        self.assertIn("store", settings)
+        self.assertEqual(settings["http"], "127.0.0.1:0")
         self.assertIn("jobs_submitted_total", self.api.get("/stats").json)
         overview = self.api.get("/overview").json
         self.assertEqual((overview["workers"], overview["threads"]), (1, 3))
