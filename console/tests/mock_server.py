@@ -53,6 +53,11 @@ class Mock(http.server.ThreadingHTTPServer):
         self.sessions = {}
         self.load_files()
 
+    def handle_error(self, request, client_address):
+        """A browser that leaves is no error."""
+        if not self.is_quiet:
+            super().handle_error(request, client_address)
+
     def load_files(self):
         self.files = {file.path: file for file in self.embed.collect(CONSOLE)[0]}
 

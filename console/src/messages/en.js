@@ -58,9 +58,9 @@ export default flatten({
     submit: "Submit", replace: "Replace", cancel: "Cancel", suspend: "Suspend", resume: "Resume", trigger: "Run now", kill: "Kill",
     rerun: "Run again", add_executors: "Set executors", split_group: "Split group", clean_history: "Delete history",
     set_script: "Change script", restore_script: "Restore script", remove_group: "Remove group", unknown: "Unknown", tag: "Add tag",
-    untag: "Remove tag", sign_in: "Sign in", sign_out: "Sign out", add_user: "Add user", change_user: "Change user",
+    untag: "Remove tag", sign_in: "Sign in", sign_out: "Sign out", put_user: "Set user", put_token: "Set token", put_key: "Set key", add_user: "Add user", change_user: "Change user",
     remove_user: "Remove user", add_token: "Add token", remove_token: "Remove token", add_key: "Add key", remove_key: "Remove key",
-    drain: "Drain", isolate: "Isolate", release: "Release", silence: "Silence alarms",
+    drain_node: "Drain", isolate_node: "Isolate", release_node: "Release", silence: "Silence alarms",
   },
   role: {
     viewer: "Viewer", operator: "Operator", editor: "Editor", admin: "Administrator", worker: "Worker",

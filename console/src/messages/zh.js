@@ -49,9 +49,9 @@ export default flatten({
   action: {
     submit: "提交", replace: "替换", cancel: "取消", suspend: "暂停", resume: "恢复", trigger: "立即运行", kill: "终止", rerun: "重新运行",
     add_executors: "设置执行器", split_group: "拆分节点组", clean_history: "删除历史", set_script: "修改脚本", restore_script: "恢复脚本",
-    remove_group: "移除节点组", unknown: "未知", tag: "添加标签", untag: "移除标签", sign_in: "登录", sign_out: "退出", add_user: "添加用户",
-    change_user: "修改用户", remove_user: "移除用户", add_token: "添加令牌", remove_token: "移除令牌", add_key: "添加密钥", remove_key: "移除密钥", drain: "排空",
-    isolate: "隔离", release: "解除", silence: "静默告警",
+    remove_group: "移除节点组", unknown: "未知", tag: "添加标签", untag: "移除标签", sign_in: "登录", sign_out: "退出", put_user: "设置用户", put_token: "设置令牌", put_key: "设置密钥", add_user: "添加用户",
+    change_user: "修改用户", remove_user: "移除用户", add_token: "添加令牌", remove_token: "移除令牌", add_key: "添加密钥", remove_key: "移除密钥", drain_node: "排空",
+    isolate_node: "隔离", release_node: "解除", silence: "静默告警",
   },
   role: {
     viewer: "查看者", operator: "操作员", editor: "编辑者", admin: "管理员", worker: "工作节点", help_viewer: "可查看全部，不能修改。",

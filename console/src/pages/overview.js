@@ -13,6 +13,7 @@ import {Table} from "../ui/table.js";
 const kRanges = ["15m", "24h", "7d"];
 const kEvents = ["run_ended", "counters", "node_joined", "node_lost"];
 const ms = (value) => durationText(value);
+const axisMs = (value) => (value < 1000 ? `${numberText(value)} ms` : `${numberText(value / 1000, 1)} s`);
 
 function Figures({now}) {
   const lateness = now.lateness ?? {};
@@ -42,7 +43,7 @@ function Charts({range}) {
           {label: t("overview.ended"), values: values("ended"), color: "--good"},
           {label: t("overview.failed"), values: values("failed"), color: "--bad", dash: [6, 3]},
         ]} /></figure>
-      <figure><figcaption>${t("overview.chart_lateness")}</figcaption><${Chart} label=${t("overview.chart_lateness")} times=${times} format=${ms}
+      <figure><figcaption>${t("overview.chart_lateness")}</figcaption><${Chart} label=${t("overview.chart_lateness")} times=${times} format=${ms} axisFormat=${axisMs}
         series=${[
           {label: "p50", values: values("lateness_p50_ms"), color: "--accent"},
           {label: "p95", values: values("lateness_p95_ms"), color: "--warn", dash: [6, 3]},

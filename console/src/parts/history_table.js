@@ -66,6 +66,7 @@ function columns(hideTask) {
           run.exit_code !== null &&
           run.exit_code !== undefined &&
           run.exit_code !== 0 &&
+          !(run.message ?? "").includes("exit status") &&
           html`<span class="sub">${t("run.exit_code", {code: run.exit_code})}</span>`
         }<span class="message">${run.message}</span>`,
     },

@@ -6,7 +6,7 @@ import {language, t} from "../lib/i18n.js";
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function optionsOf({series, format, width, height, stepped, bars, paths}) {
+function optionsOf({series, format, axisFormat, width, height, stepped, bars, paths}) {
   const axis = {
     stroke: color("--ink-2"),
     grid: {stroke: color("--line"), width: 1},
@@ -34,7 +34,7 @@ function optionsOf({series, format, width, height, stepped, bars, paths}) {
     scales: {y: {range: (plot, low, high) => [0, Math.max(high * 1.08, 1)]}},
     axes: [
       {...axis, values, space: 60, size: 28},
-      {...axis, size: 56, values: (plot, splits) => splits.map(format)},
+      {...axis, size: 56, values: (plot, splits) => splits.map((value) => axisFormat(value))},
     ],
     series: [
       {label: t("chart.time"), value: (plot, time) => (time ? `${day(time)} ${clock(time)}` : "–")},
@@ -53,7 +53,7 @@ function optionsOf({series, format, width, height, stepped, bars, paths}) {
 }
 
 /// times: seconds; series: [{label, values, color, dash, fill}].
-export function Chart({label, times, series, format = String, height = 170, stepped = false, bars = false}) {
+export function Chart({label, times, series, format = String, axisFormat = format, height = 170, stepped = false, bars = false}) {
   const box = useRef(null);
   const plot = useRef(null);
   const isDark = useStore(darkness);
@@ -68,7 +68,7 @@ export function Chart({label, times, series, format = String, height = 170, step
       if (isGone || !box.current) return;
       const width = box.current.clientWidth || 400;
       plot.current = new UPlot(
-        optionsOf({series, format, width, height, stepped, bars, paths: UPlot.paths}),
+        optionsOf({series, format, axisFormat, width, height, stepped, bars, paths: UPlot.paths}),
         data,
         box.current,
       );
