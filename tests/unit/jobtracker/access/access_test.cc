@@ -182,6 +182,7 @@ TEST_F(Scoped, RolesLimitWhatMayBeDone) {
                                            .groups = {"*"},
                                            .secret = sha256_hex("x")})),
               HasSubstr("it needs all node groups"));
+  bundle_.run_for(seconds{2});
   const auto rows = bundle_.query({.what = "audit", .by = "anna"});
   EXPECT_THAT(rows, SizeIs(5)) << "refusals are recorded";
 }
