@@ -98,6 +98,7 @@ std::vector<std::string_view> groups_of(const wire::Message& message) {
     for (const JobSpec& job : submit->jobs) {
       groups.emplace_back(job.group);
       for (const Child& child : job.children) groups.emplace_back(child.group);
+      if (job.need_feedback) groups.emplace_back(job.client_group);
     }
   } else if (const auto* act = std::get_if<wire::Act>(&message)) {
     groups.emplace_back(act->group);
