@@ -164,8 +164,9 @@ void HttpResponder::send(HttpResponse response) const { state_->send(std::move(r
 HttpStream HttpResponder::stream(HttpResponse head) const {
   const auto stream = std::make_shared<HttpStream::State>(state_->parts, state_->session);
   if (!state_->is_sent.exchange(true)) {
-    boost::asio::post(state_->parts->io, [session = std::move(state_->session),
-                                          head = std::move(head), stream]() mutable {
+    // At once on the server's thread: what it posts itself may be overtaken by pieces of others.
+    boost::asio::dispatch(state_->parts->io, [session = std::move(state_->session),
+                                              head = std::move(head), stream]() mutable {
       session->begin_stream(std::move(head), std::move(stream));
     });
   }
@@ -498,7 +499,7 @@ void HttpSession::watch_reader() {
   buffer_.clear();
   stream_.async_read_some(buffer_.prepare(kHeadReadBytes),
                           [self = shared_from_this()](beast::error_code failure, std::size_t) {
-                            if (!self->stream_state_) return;
+                            if (!self->stream_state_) return self->after_stream(failure);
                             failure ? self->abort_stream() : self->watch_reader();
                           });
 }
@@ -539,11 +540,20 @@ void HttpSession::end_stream() {
   if (!stream_state_ || is_writing_) return;
   stream_state_->is_open = false;
   stream_state_.reset();
-  if (is_head_) return close();
+  // The read in watch_reader() has no time-out.
+  const auto then = [self = shared_from_this()](beast::error_code, std::size_t) {
+    self->close();
+    beast::error_code ignored;  // Without a connection there is no read.
+    self->stream_.socket().cancel(ignored);
+  };
+  if (is_head_) return then({}, 0);
   stream_.expires_after(parts_.config.patience);
-  boost::asio::async_write(
-      stream_, http::make_chunk_last(),
-      [self = shared_from_this()](beast::error_code, std::size_t) { self->close(); });
+  boost::asio::async_write(stream_, http::make_chunk_last(), then);
+}
+
+// The client closes the connection, or has a while for it.
+void HttpSession::after_stream(beast::error_code failure) {
+  if (failure == boost::asio::error::operation_aborted && stream_.socket().is_open()) drop_rest();
 }
 
 void HttpSession::abort_stream() {
@@ -561,6 +571,11 @@ void HttpSession::abort_stream() {
 void HttpSession::end() {
   close();
   if (!parser_ || parser_->is_done()) return;
+  drop_rest();
+}
+
+// Receives for a while what nobody reads.
+void HttpSession::drop_rest() {
   state_ = State::kEnds;
   drop_bytes_ = kDropBytesMax;
   parser_.reset();
