@@ -16,6 +16,7 @@
 #include <boost/beast/http/write.hpp>
 
 #include "shared/base/utf8.h"
+#include "shared/net/http/http_stream.h"
 #include "shared/net/http/own_name.h"
 #include "shared/net/http/proxy_headers.h"
 
@@ -72,71 +73,6 @@ void fill_head(http::response<Body>& message, const HttpResponse& response, bool
 }
 
 }  // namespace
-
-// Does not keep the server or the connection alive: pending work of the connection does that.
-struct HttpStream::State {
-  State(const std::shared_ptr<HttpServerParts>& its_parts,
-        const std::shared_ptr<HttpSession>& its_session)
-      : parts(its_parts), session(its_session) {}
-
-  // After the server has stopped, the work is only destroyed, never run.
-  template <class Work>
-  void post(Work work) {
-    const auto owner = parts.lock();
-    if (!owner) return;
-    boost::asio::post(owner->io, [session = session, work = std::move(work)]() mutable {
-      if (const auto one = session.lock()) work(*one);
-    });
-  }
-
-  const std::weak_ptr<HttpServerParts> parts;
-  const std::weak_ptr<HttpSession> session;
-  std::atomic<std::size_t> waiting{0};  // bytes
-  std::atomic<bool> is_open{true};
-};
-
-// Owned by the handles of a stream, so that it ends with the last one.
-struct HttpStream::Handle {
-  explicit Handle(std::shared_ptr<State> its_state) : state(std::move(its_state)) {}
-  ~Handle() { end(); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-
-  void end() {
-    if (has_ended.exchange(true)) return;
-    state->post([](HttpSession& session) { session.end_stream(); });
-  }
-
-  const std::shared_ptr<State> state;
-  std::atomic<bool> has_ended{false};
-};
-
-bool HttpStream::write(std::string piece) const {
-  State& state = *handle_->state;
-  if (!state.is_open || handle_->has_ended) return false;
-  if (piece.empty()) return true;
-  const std::size_t before = state.waiting.fetch_add(piece.size());
-  if (before > 0 && before + piece.size() > kStreamBytesMax) {
-    if (state.is_open.exchange(false))
-      state.post([](HttpSession& session) { session.abort_stream(); });
-    return false;
-  }
-  state.post([piece = std::move(piece)](HttpSession& session) mutable {
-    session.write_piece(std::move(piece));
-  });
-  return true;
-}
-
-std::size_t HttpStream::waiting() const { return handle_->state->waiting; }
-
-bool HttpStream::is_open() const { return handle_->state->is_open && !handle_->has_ended; }
-
-void HttpStream::end() const { handle_->end(); }
-
-void HttpStream::abort() const {
-  if (handle_->state->is_open.exchange(false))
-    handle_->state->post([](HttpSession& session) { session.abort_stream(); });
-}
 
 struct HttpResponder::State {
   State(std::shared_ptr<HttpServerParts> its_parts, std::shared_ptr<HttpSession> its_session)
