@@ -160,7 +160,7 @@ Status check_access(const Principal& principal, const wire::Message& message) {
   if (!principal.may(right)) {
     return Error{ErrorCode::kDenied, whose(principal) + " may not send '" + name +
                                          "': it needs the role " + least_role(right) +
-                                         " or one with more rights"};
+                                         (right == Right::kAdminister ? "" : " or a higher one")};
   }
   if (needed == nullptr || needed->scope == Scope::kNone || principal.covers_all()) return {};
   if (needed->scope == Scope::kAll)

@@ -38,7 +38,7 @@ constexpr std::array kPrograms{
         "name "
         "log_level"},
     KeysOfProgram{"tasktracker",
-                  "tracker group threads name label allow http http_job_networks drain_timeout "
+                  "tracker group threads name label allow metrics http_job_networks drain_timeout "
                   "kill_grace kill_leftovers "
                   "stop_without_lease cpu_max memory_max output_max data xxl_admin xxl_appname "
                   "xxl_port xxl_address xxl_token xxl_token_file http_cert http_key xxl_ca run_as "
