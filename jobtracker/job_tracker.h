@@ -199,9 +199,7 @@ class JobTracker final : public net::ServerReceiver,
   void forget_definition(GroupId group, DefinitionId id) override {
     dispatcher_.forget_definition(group, id);
   }
-  void forget_fires(GroupId group, DefinitionId id) override {
-    dispatcher_.forget_fires(group, id);
-  }
+  void forget_fires(GroupId of, DefinitionId id) override { dispatcher_.forget_fires(of, id); }
   void stop_runs_of(DefinitionId id, const std::string& reason) override {
     stops_.stop_runs_of(id, reason);
   }
