@@ -101,13 +101,22 @@ wire::PutPrincipal change_of(const std::string& user) {
 
 Status SignInConfig::validate(bool has_proxies) const {
   CARILLON_TRY(oidc.validate());
-  if (!proxy.is_on() && (!proxy.groups_header.empty() || !proxy.rules.empty()))
+  if (!proxy.is_on() &&
+      (!proxy.groups_header.empty() || !proxy.rules.empty() || !proxy.secret.empty()))
     return Error{ErrorCode::kInvalidArgument,
-                 "--proxy-groups-header and --proxy-role need --proxy-user-header"};
+                 "--proxy-groups-header, --proxy-role and --proxy-secret-file need "
+                 "--proxy-user-header"};
   if (proxy.is_on() && !has_proxies)
     return Error{ErrorCode::kInvalidArgument,
                  "--proxy-user-header needs --behind-proxy, because everybody else could send this "
                  "header, too"};
+  if (proxy.is_on() && proxy.secret.empty())
+    return Error{ErrorCode::kInvalidArgument,
+                 "--proxy-user-header needs --proxy-secret-file, because every program at the "
+                 "proxy's address could send this header, too"};
+  if (proxy.secret.find_first_of("\r\n") != std::string::npos)
+    return Error{ErrorCode::kInvalidArgument,
+                 "--proxy-secret-file must have one line, because a header has only one"};
   return {};
 }
 
@@ -191,6 +200,8 @@ Result<SignIn::Person> SignIn::person_by_rules(const Claims& claims, const std::
 std::optional<Principal> SignIn::proxied(const net::HttpCall& call) const {
   if (web::has_bearer_token(call)) return std::nullopt;
   if (!config_.proxy.is_on() || !around_.is_from_proxy || !around_.is_from_proxy(call))
+    return std::nullopt;
+  if (!is_same_secret(web::header_of(call, ProxyUsers::kSecretHeader), config_.proxy.secret))
     return std::nullopt;
   const std::string name = web::header_of(call, config_.proxy.user_header);
   if (!check_principal_name(name).ok()) return std::nullopt;
