@@ -179,13 +179,15 @@ Result<Claims> OidcProvider::claims_for(const std::string& code, const OidcAttem
     CARILLON_TRY(fetch_keys());
     claims = net::verify_jwt(token, keys_, expectation);
   }
+  // Many providers let people enter any address.
+  if (claims.ok() && net::claim_text(claims.value(), "email_verified") != "true")
+    claims.value().erase("email");
   return claims;
 }
 
 Result<std::string> name_in(const Claims& claims) {
   std::string name = net::claim_text(claims, "preferred_username");
-  if (name.empty() && net::claim_text(claims, "email_verified") == "true")
-    name = net::claim_text(claims, "email");
+  if (name.empty()) name = net::claim_text(claims, "email");
   if (name.empty()) name = net::claim_text(claims, "sub");
   if (const Status fine = check_principal_name(name); !fine.ok())
     return Error{ErrorCode::kDenied,

@@ -49,7 +49,8 @@ class OidcProvider {
 
   // Where the browser is sent to sign in. Error: kUnavailable and others, with the reason.
   Result<std::string> sign_in_url(const OidcAttempt& attempt);
-  // The claims of the person with this code. Error: the provider refuses it, or its token is wrong.
+  // The claims of the person with this code, without an email that the provider has not verified.
+  // Error: the provider refuses it, or its token is wrong.
   Result<Claims> claims_for(const std::string& code, const OidcAttempt& attempt);
 
  private:
@@ -75,8 +76,8 @@ class OidcProvider {
   std::optional<SteadyTime> keys_at_{};
 };
 
-// The name of the person: preferred_username, otherwise a verified email, otherwise sub. Error:
-// kDenied if it cannot be the name of a principal.
+// The name of the person of OidcProvider::claims_for(): preferred_username, otherwise email,
+// otherwise sub. Error: kDenied if it cannot be the name of a principal.
 Result<std::string> name_in(const Claims& claims);
 
 }  // namespace carillon::jobtracker
