@@ -78,6 +78,12 @@ std::vector<Option> sign_in_options() {
        .placeholder = "FILE",
        .help = "File with the client secret. Without one, the console is a public client.",
        .section = kSection},
+      {.name = "oidc-name-claim",
+       .placeholder = "CLAIM",
+       .help = "Claim that names the users of the OpenID provider, also those that were added "
+               "without a password. People must not be able to change their own.",
+       .fallback_help = "sub; preferred_username is shown",
+       .section = kSection},
       {.name = "oidc-role",
        .kind = OptionKind::kList,
        .placeholder = "RULE",
@@ -119,6 +125,7 @@ Result<SignInConfig> read_sign_in(const Configuration& configuration, bool has_p
                       .server_name = configuration.text("name")};
   config.oidc.issuer = configuration.text("oidc-issuer");
   config.oidc.client_id = configuration.text("oidc-client-id");
+  config.oidc.name_claim = configuration.text("oidc-name-claim");
   config.oidc.rules = CARILLON_TRY(read_role_rules(configuration, "oidc-role"));
   config.oidc.client_secret = CARILLON_TRY(read_secret(configuration, "oidc-client-secret-file"));
   config.proxy.user_header = in_lower_case(configuration.text("proxy-user-header"));

@@ -183,18 +183,21 @@ std::optional<PrincipalRow> SignIn::user_without_password(const std::string& nam
 
 std::optional<PrincipalRow> SignIn::stored_user(const ConsoleSession& session) const {
   if (session.kind == kUserKind) return around_.registry.row(kUserKind, session.name);
-  return session.kind == kOidcKind ? user_without_password(session.name) : std::nullopt;
+  // Who has a role by a rule may have chosen the name that is shown.
+  const bool is_stored = session.kind == kOidcKind && !session.own_role;
+  return is_stored ? user_without_password(session.name) : std::nullopt;
 }
 
-Result<SignIn::Person> SignIn::person_by_rules(const Claims& claims, const std::string& name,
+Result<SignIn::Person> SignIn::person_by_rules(const Claims& claims, const OidcNames& names,
                                                const std::vector<RoleRule>& rules) const {
-  if (user_without_password(name)) return Person{.name = name};
+  if (user_without_password(names.stored)) return Person{.name = names.stored};
   const RoleRule* const rule = matching_rule(rules, claims);
   if (rule == nullptr)
-    return Error{ErrorCode::kDenied, "'" + name +
-                                         "' has no role here: no rule gives one, and "
-                                         "there is no user of this name without a password"};
-  return Person{.name = name, .own_role = {{.role = rule->role, .groups = rule->groups}}};
+    return Error{ErrorCode::kDenied, "'" + names.shown +
+                                         "' has no role here: no rule gives one, and there is no "
+                                         "user without a password named '" +
+                                         names.stored + "'"};
+  return Person{.name = names.shown, .own_role = {{.role = rule->role, .groups = rule->groups}}};
 }
 
 std::optional<Principal> SignIn::proxied(const net::HttpCall& call) const {
@@ -217,7 +220,7 @@ std::optional<Principal> SignIn::proxied(const net::HttpCall& call) const {
       }
     }
   }
-  const auto person = person_by_rules(claims, name, config_.proxy.rules);
+  const auto person = person_by_rules(claims, {.shown = name, .stored = name}, config_.proxy.rules);
   if (!person.ok()) return std::nullopt;
   Principal principal{.kind = kProxyKind, .name = name};
   if (const auto& own = person.value().own_role) {

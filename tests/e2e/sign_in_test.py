@@ -263,7 +263,10 @@ class Oidc(SignInTest):
         self.provider.claims["groups"] = ["dev"]
         self.assertIn("has%20no%20role", self.sign_in()[0])
         self.assertFalse(self.browser.is_signed_in())
-        self.one.client("users", "new", "carl", "--role", "viewer", "--group", "*", "--no-password")
+        add = ("--role", "viewer", "--group", "*", "--no-password")
+        self.one.client("users", "new", "carl", *add)  # a name that people may choose
+        self.assertIn("has%20no%20role", self.sign_in()[0])
+        self.one.client("users", "new", "4711", *add)
         self.assertEqual(self.sign_in()[0], "/")
         self.assertEqual(self.browser.session()["principal"]["role"], "viewer")
 
