@@ -565,10 +565,8 @@ void SignIn::change_language(const net::HttpCall& call, const Answer& answer) {
   const auto language = text_field(body.value(), "language");
   if (!language || (*language != "en" && *language != "zh"))
     return answer(bad_field("language", "must be en or zh"));
-  const auto row = around_.registry.row(kUserKind, found->session.name);
-  const bool is_stored = row && (found->session.kind == kUserKind ||
-                                 (found->session.kind == kOidcKind && row->secret.empty()));
-  if (!is_stored)
+  const auto row = stored_user(found->session);
+  if (!row)
     return answer(web::problem(409, "conflict",
                                "this user is not stored here, so its browser "
                                "must remember the language"));

@@ -293,6 +293,18 @@ TEST_F(OidcTest, AStoredUserWithoutAPasswordHasTheStoredRole) {
   EXPECT_FALSE(browser.principal(tracker)) << "the session had no role of its own";
 }
 
+TEST_F(OidcTest, AStoredUserKeepsTheLanguage) {
+  add_without_password("4711", Role::kViewer);
+  start();
+  EXPECT_EQ(reason(come_back()), "signed in");
+  browser.ask(tracker, "GET", "/api/v1/session");
+  EXPECT_EQ(browser.ask(tracker, "PUT", "/api/v1/session/language", R"({"language":"zh"})").status,
+            200);
+  EXPECT_EQ(store.find(kUserKind, "4711")->language, "zh");
+  EXPECT_EQ(store.find(kUserKind, "4711")->secret, kNoPassword);
+  EXPECT_EQ(store.find(kUserKind, "4711")->principal.role, Role::kViewer);
+}
+
 TEST_F(OidcTest, AChosenNameTakesOverNobody) {
   add_without_password("carl", Role::kAdmin);
   start();
