@@ -34,8 +34,8 @@ constexpr std::array kPrograms{
         "lease silence isolate_after pregenerate_horizon pregenerate_period preload_capacity "
         "definition_memory alarm alarm_file alarm_when alarm_interval smtp smtp_file smtp_from "
         "console_read_only console_url oidc_issuer oidc_client_id oidc_client_secret_file "
-        "oidc_role proxy_user_header proxy_groups_header proxy_role "
-        "name "
+        "oidc_name_claim oidc_role proxy_user_header proxy_secret_file proxy_groups_header "
+        "proxy_role name "
         "log_level"},
     KeysOfProgram{"tasktracker",
                   "tracker group threads name label allow metrics http_job_networks drain_timeout "
