@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,6 +50,8 @@ struct Api {
   const Router& router;
   Operations& operations;
   EventFeed& events;
+  // Of the store, for the numbers of requests; none: it has none yet.
+  std::function<std::optional<std::string>()> secret{};
   RecentKeys keys{};
 };
 

@@ -11,6 +11,9 @@
 namespace carillon::jobtracker::api {
 namespace {
 
+constexpr Duration kSecretPeriod = std::chrono::milliseconds{50};
+constexpr int kLooksForSecretMax = 100;
+
 std::vector<Route> all_routes() {
   std::vector<Route> all;
   const auto add = [&all](std::span<const Route> routes) {
@@ -112,7 +115,13 @@ ApiServer::ApiServer(Config config, const AccessRegistry& registry,
       gateway_(std::move(gateway)),
       operations_(*gateway_),
       events_(*gateway_, registry),
-      api_{*gateway_, registry, config_.facts, router_, operations_, events_} {}
+      api_{*gateway_,
+           registry,
+           config_.facts,
+           router_,
+           operations_,
+           events_,
+           [this] { return secret(); }} {}
 
 // What is open is answered while everything that answers use is still there.
 ApiServer::~ApiServer() { gateway_->stop(); }
@@ -179,16 +188,34 @@ void ApiServer::call(net::HttpCall call, const net::HttpResponder& responder) {
                                                 .parts = std::move(match.parts),
                                                 .parameters = std::move(parameters).value()});
   const bool is_taken = gateway_->run([this, handler = match.route->handler, exchange] {
-    // The JSON library throws where a check is missing; that must not end the job tracker.
-    try {
-      handler(api_, exchange);
-    } catch (const std::exception& thrown) {
-      Logger{"jobtracker.api"}.error("bug", "target", exchange->path(), "what", thrown.what());
-      exchange->fail(Problem{.status = 500, .code = "corrupt", .detail = "this is a bug"});
-    }
+    if (exchange->header("idempotency-key").empty()) return handle(handler, exchange);
+    handle_with_secret(handler, exchange, 0);
   });
   if (!is_taken)
     exchange->fail(Error{ErrorCode::kUnavailable, "too many calls are waiting, try again"});
+}
+
+std::optional<std::string> ApiServer::secret() const {
+  return sign_in_.secret ? sign_in_.secret() : std::nullopt;
+}
+
+// Waits for the first secret of a new store. Without it, the call gets 503.
+void ApiServer::handle_with_secret(Handler handler, const ExchangePtr& exchange, int looks) {
+  if (secret() || looks == kLooksForSecretMax || gateway_->is_stopped())
+    return handle(handler, exchange);
+  gateway_->after(kSecretPeriod, [this, handler, exchange, looks] {
+    handle_with_secret(handler, exchange, looks + 1);
+  });
+}
+
+void ApiServer::handle(Handler handler, const ExchangePtr& exchange) {
+  // The JSON library throws where a check is missing; that must not end the job tracker.
+  try {
+    handler(api_, exchange);
+  } catch (const std::exception& thrown) {
+    Logger{"jobtracker.api"}.error("bug", "target", exchange->path(), "what", thrown.what());
+    exchange->fail(Problem{.status = 500, .code = "corrupt", .detail = "this is a bug"});
+  }
 }
 
 }  // namespace carillon::jobtracker::api

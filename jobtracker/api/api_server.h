@@ -37,6 +37,9 @@ class ApiServer {
     std::function<std::optional<net::HttpResponse>(const net::HttpCall& head)> refusal_of{};
     std::function<bool(std::string_view target)> is_target{};  // whether `handle` takes it
     std::function<bool(const net::HttpCall& call, const net::HttpResponder& responder)> handle{};
+    // The secret of the store. None: it has none yet, and one is being made. Called on the
+    // gateway's thread.
+    std::function<std::optional<std::string>()> secret{};
   };
 
   // `registry` must outlive it.
@@ -59,6 +62,9 @@ class ApiServer {
   ApiServer(Config config, const AccessRegistry& registry, std::unique_ptr<Gateway> gateway);
   std::optional<Principal> principal_of(const net::HttpCall& call) const;
   std::optional<Problem> refusal_of(const net::HttpCall& head, Router::Match* found) const;
+  std::optional<std::string> secret() const;
+  void handle(Handler handler, const ExchangePtr& exchange);
+  void handle_with_secret(Handler handler, const ExchangePtr& exchange, int looks);
 
   const Config config_;
   const AccessRegistry& registry_;

@@ -33,8 +33,12 @@ constexpr std::array kJobActions{VerbOfAction{"suspend", wire::Verb::kSuspend, R
                                  VerbOfAction{"kill", wire::Verb::kKill, Right::kOperate},
                                  VerbOfAction{"cancel", wire::Verb::kCancel, Right::kEdit}};
 
-Status status_of(const Result<wire::Message>& answer) {
+// `fingerprint`: of the act; 0: it has none.
+Status status_of(const Result<wire::Message>& answer, std::int64_t fingerprint) {
   if (!answer.ok()) return answer.error();
+  const auto* acted = std::get_if<wire::Acted>(&answer.value());
+  const bool is_other = fingerprint != 0 && acted != nullptr && acted->fingerprint != fingerprint;
+  if (is_other) return Error{ErrorCode::kConflict, used_before().detail};
   return {};
 }
 
@@ -43,11 +47,15 @@ void send_act(Api& api, const Operation& operation, wire::Act act, OnDone done) 
   if (operation.key) {
     const std::string part =
         act.group + '\n' + act.task_id + '\n' + std::to_string(act.job_id.value);
-    act.request = part_of_key(*operation.key, part).number;
+    const CallKey key = part_of_key(*operation.key, part);
+    act.request = key.number;
+    act.fingerprint = key.fingerprint;
   }
-  api.gateway.ask(
-      on_behalf_of(operation.principal, operation.address), std::move(act),
-      [done = std::move(done)](const Result<wire::Message>& answer) { done(status_of(answer)); });
+  const std::int64_t fingerprint = act.fingerprint;
+  api.gateway.ask(on_behalf_of(operation.principal, operation.address), std::move(act),
+                  [done = std::move(done), fingerprint](const Result<wire::Message>& answer) {
+                    done(status_of(answer, fingerprint));
+                  });
 }
 
 // ---- tags ----
@@ -180,7 +188,7 @@ void batch_jobs(Api& api, const ExchangePtr& exchange) {
     operation.source = list_of_jobs(job_filter_of(filter));
   }
   CARILLON_TRY_CALL(exchange, body.finish());
-  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange));
+  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange, api.secret()));
   if (is_repetition(api, exchange, operation.key)) return;
   const bool tags = operation.action == "tag" || operation.action == "untag";
   if (tags && tag.empty())
@@ -271,7 +279,7 @@ void batch_runs(Api& api, const ExchangePtr& exchange) {
   operation.targets = CARILLON_TRY_CALL(exchange, run_targets(body));
   if (body.has("filter")) operation.source = CARILLON_TRY_CALL(exchange, run_source(body));
   CARILLON_TRY_CALL(exchange, body.finish());
-  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange));
+  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange, api.secret()));
   if (is_repetition(api, exchange, operation.key)) return;
   const std::string action = operation.action;
   if (action != "rerun" && action != "kill" && action != "cancel") {
