@@ -41,7 +41,8 @@ struct Operation {
       act{};
 
   std::deque<Target> targets{};  // still to be done
-  // Where more of them come from; without queries: nowhere.
+  // Where they come from; without queries: nowhere. All are listed before the first act, as acts
+  // change what a list finds: a job that is replaced comes again.
   RowList source{};
   std::string after{};
   int phase = 0;
@@ -66,7 +67,8 @@ class Operations {
  public:
   static constexpr std::size_t kOperationsMax = 100;  // under way or over
   static constexpr std::size_t kFailuresShown = 100;
-  static constexpr int kUnderWayMax = 8;  // acts of one operation
+  static constexpr std::size_t kTargetsMax = 200'000;  // that wait, of all operations
+  static constexpr int kUnderWayMax = 8;               // acts of one operation
   static constexpr Duration kKept = std::chrono::hours{1};
 
   explicit Operations(Gateway& gateway) : gateway_(gateway) {}
@@ -84,7 +86,9 @@ class Operations {
   void go_on(const OperationPtr& operation);
   void list_more(const OperationPtr& operation);
   void on_listed(const OperationPtr& operation, const wire::Rows& rows);
+  static void stop(Operation& operation, std::string why);
   void finish(const OperationPtr& operation, const Operation::Target& target, const Status& status);
+  std::size_t targets() const;
   void forget_old();
 
   Gateway& gateway_;
