@@ -30,6 +30,15 @@ bool is_numbered(wire::Verb verb) {
 
 }  // namespace
 
+bool is_still_sender(const Api& api, const ExchangePtr& exchange) {
+  return api.is_still_sender(exchange->principal, exchange->call);
+}
+
+Error sender_changed() {
+  return {ErrorCode::kDenied,
+          "the token or session of the call has ended, or its principal has other rights now"};
+}
+
 void ask(Api& api, const ExchangePtr& exchange, wire::Message message, Gateway::Done done) {
   api.gateway.ask(on_behalf_of(exchange->principal, exchange->call.peer), std::move(message),
                   std::move(done));

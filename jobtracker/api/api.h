@@ -52,8 +52,13 @@ struct Api {
   EventFeed& events;
   // Of the store, for the numbers of requests; none: it has none yet.
   std::function<std::optional<std::string>()> secret{};
+  IsStillSender is_still_sender{};
   RecentKeys keys{};
 };
+
+bool is_still_sender(const Api& api, const ExchangePtr& exchange);
+// What is said to one that is not.
+Error sender_changed();
 
 // Asks for the principal of the call.
 void ask(Api& api, const ExchangePtr& exchange, wire::Message message, Gateway::Done done);

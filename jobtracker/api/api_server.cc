@@ -113,15 +113,24 @@ ApiServer::ApiServer(Config config, const AccessRegistry& registry,
       registry_(registry),
       router_(all_routes()),
       gateway_(std::move(gateway)),
-      operations_(*gateway_),
-      events_(*gateway_, registry),
+      operations_(*gateway_,
+                  [this](const Principal& principal, const net::HttpCall& head) {
+                    return is_still_sender(principal, head);
+                  }),
+      events_(*gateway_,
+              [this](const Principal& principal, const net::HttpCall& head) {
+                return is_still_sender(principal, head);
+              }),
       api_{*gateway_,
            registry,
            config_.facts,
            router_,
            operations_,
            events_,
-           [this] { return secret(); }} {}
+           [this] { return secret(); },
+           [this](const Principal& principal, const net::HttpCall& head) {
+             return is_still_sender(principal, head);
+           }} {}
 
 // What is open is answered while everything that answers use is still there.
 ApiServer::~ApiServer() { gateway_->stop(); }
@@ -197,6 +206,10 @@ void ApiServer::call(net::HttpCall call, const net::HttpResponder& responder) {
 
 std::optional<std::string> ApiServer::secret() const {
   return sign_in_.secret ? sign_in_.secret() : std::nullopt;
+}
+
+bool ApiServer::is_still_sender(const Principal& principal, const net::HttpCall& head) const {
+  return principal_of(head) == principal;
 }
 
 // Waits for the first secret of a new store. Without it, the call gets 503.

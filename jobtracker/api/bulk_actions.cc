@@ -52,7 +52,7 @@ void send_act(Api& api, const Operation& operation, wire::Act act, OnDone done) 
     act.fingerprint = key.fingerprint;
   }
   const std::int64_t fingerprint = act.fingerprint;
-  api.gateway.ask(on_behalf_of(operation.principal, operation.address), std::move(act),
+  api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer), std::move(act),
                   [done = std::move(done), fingerprint](const Result<wire::Message>& answer) {
                     done(status_of(answer, fingerprint));
                   });
@@ -79,7 +79,7 @@ void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
   change_tag(spec.value(), tag, adds);
   std::vector<JobSpec> jobs;
   jobs.push_back(std::move(spec).value());
-  api.gateway.submit(on_behalf_of(operation.principal, operation.address), std::move(jobs), false,
+  api.gateway.submit(on_behalf_of(operation.principal, operation.head.peer), std::move(jobs), false,
                      [done = std::move(done)](const Result<std::vector<SubmitAnswer>>& answers) {
                        if (!answers.ok()) return done(answers.error());
                        const SubmitAnswer& one = answers.value().front();
@@ -90,7 +90,7 @@ void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
 
 void tag_job(Api& api, const Operation& operation, const Target& target, const std::string& tag,
              bool adds, OnDone done) {
-  api.gateway.ask(on_behalf_of(operation.principal, operation.address),
+  api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer),
                   wire::Query{.what = "show", .group = target.group, .task_id = target.task_id},
                   [&api, operation = &operation, tag, adds,
                    done = std::move(done)](const Result<wire::Message>& answer) {
@@ -123,7 +123,7 @@ void start_operation(Api& api, const ExchangePtr& exchange, Operation operation,
                                                         "' needs the role " + least_role(right)});
   }
   operation.principal = exchange->principal;
-  operation.address = exchange->call.peer;
+  operation.head = head_of(exchange->call);
   const auto started = api.operations.start(std::move(operation));
   if (!started.ok()) return exchange->fail(started.error());
   exchange->send({{"operation", started.value()->to_json()}}, 202);
@@ -242,7 +242,7 @@ void trigger_again(Api& api, const Operation& operation, const Target& target,
   if (!target.task_id.empty()) {
     return send_act(api, operation, std::move(act), std::move(done));
   }
-  api.gateway.ask(on_behalf_of(operation.principal, operation.address),
+  api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer),
                   wire::Query{.what = "job", .job_id = target.job_id},
                   [&api, operation = &operation, act,
                    done = std::move(done)](const Result<wire::Message>& answer) mutable {

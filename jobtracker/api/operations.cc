@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "jobtracker/api/api.h"
+
 namespace carillon::jobtracker::api {
 namespace {
 
@@ -102,6 +104,13 @@ std::size_t Operations::targets() const {
   return count;
 }
 
+// Whether it may take the next step.
+bool Operations::may_go_on(Operation& operation) const {
+  if (!operation.is_stopped && !is_still_sender_(operation.principal, operation.head))
+    stop(operation, "stopped: " + sender_changed().message);
+  return !operation.is_stopped;
+}
+
 void Operations::stop(Operation& operation, std::string why) {
   operation.is_stopped = true;
   operation.failures.push_back({{}, std::move(why)});
@@ -111,16 +120,16 @@ void Operations::go_on(const OperationPtr& operation) {
   Operation& one = *operation;
   if (one.is_over || one.is_listing) return;
   if (gateway_.is_stopped()) one.is_stopped = true;
-  if (one.is_stopped) one.targets.clear();
   const bool is_listed = static_cast<std::size_t>(one.phase) >= one.source.queries.size();
-  if (!one.is_stopped && !is_listed) return list_more(operation);
-  while (!one.targets.empty() && one.under_way < kUnderWayMax) {
+  if (!is_listed && may_go_on(one)) return list_more(operation);
+  while (!one.targets.empty() && one.under_way < kUnderWayMax && may_go_on(one)) {
     const Operation::Target target = std::move(one.targets.front());
     one.targets.pop_front();
     ++one.under_way;
     one.act(one, target,
             [this, operation, target](const Status& status) { finish(operation, target, status); });
   }
+  if (one.is_stopped) one.targets.clear();
   if (one.under_way > 0 || !one.targets.empty()) return;
   one.is_over = true;
   one.over_at = gateway_.clock().steady_now();
@@ -131,7 +140,7 @@ void Operations::list_more(const OperationPtr& operation) {
   wire::Query query = operation->source.queries[static_cast<std::size_t>(operation->phase)];
   query.after = operation->after;
   query.limit = kListedRows;
-  gateway_.ask(on_behalf_of(operation->principal, operation->address), std::move(query),
+  gateway_.ask(on_behalf_of(operation->principal, operation->head.peer), std::move(query),
                [this, operation](const Result<wire::Message>& answer) {
                  operation->is_listing = false;
                  const auto* rows =

@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "jobtracker/api/exchange.h"
 #include "jobtracker/api/gateway.h"
 #include "jobtracker/api/idempotency.h"
 #include "jobtracker/api/json_rows.h"
@@ -33,7 +35,7 @@ struct Operation {
   std::string id{};
   std::string action{};
   Principal principal{};
-  std::string address{};
+  net::HttpCall head{};  // of the call that started it
   WallTime created_at{};
   std::optional<CallKey> key{};
   // What is done with a target: `then` gets what became of it.
@@ -71,7 +73,9 @@ class Operations {
   static constexpr int kUnderWayMax = 8;               // acts of one operation
   static constexpr Duration kKept = std::chrono::hours{1};
 
-  explicit Operations(Gateway& gateway) : gateway_(gateway) {}
+  // `gateway` must outlive it.
+  Operations(Gateway& gateway, IsStillSender is_still_sender)
+      : gateway_(gateway), is_still_sender_(std::move(is_still_sender)) {}
 
   using OperationPtr = std::shared_ptr<Operation>;
   // Error: kLimit.
@@ -86,12 +90,14 @@ class Operations {
   void go_on(const OperationPtr& operation);
   void list_more(const OperationPtr& operation);
   void on_listed(const OperationPtr& operation, const wire::Rows& rows);
+  bool may_go_on(Operation& operation) const;
   static void stop(Operation& operation, std::string why);
   void finish(const OperationPtr& operation, const Operation::Target& target, const Status& status);
   std::size_t targets() const;
   void forget_old();
 
   Gateway& gateway_;
+  const IsStillSender is_still_sender_;
   std::map<std::string, OperationPtr> operations_;
 };
 

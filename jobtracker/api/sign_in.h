@@ -78,7 +78,7 @@ class SignIn {
   static bool is_target(std::string_view target);
 
   // Who sent the request, by cookie or proxy. None: nobody who is known, or the request has a
-  // bearer token.
+  // bearer token. Thread: any.
   std::optional<Principal> principal_of(const net::HttpCall& call) const;
   // Why a request is refused, whoever sent it: a change without the token against foreign pages, or
   // in a read-only console. Call it for each request. None: it may go on.
