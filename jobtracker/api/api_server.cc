@@ -1,5 +1,6 @@
 #include "jobtracker/api/api_server.h"
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <utility>
@@ -11,8 +12,10 @@
 namespace carillon::jobtracker::api {
 namespace {
 
-constexpr Duration kSecretPeriod = std::chrono::milliseconds{50};
-constexpr int kLooksForSecretMax = 100;
+// How long calls wait for what they need.
+constexpr Duration kLookPeriod = std::chrono::milliseconds{25};
+constexpr int kLooksForSecretMax = 200;
+constexpr int kLooksForRoomMax = 120;
 
 std::vector<Route> all_routes() {
   std::vector<Route> all;
@@ -92,6 +95,20 @@ std::optional<net::HttpResponse> refusal_of_size(const net::HttpCall& head) {
                              .detail = "the body must have a Content-Length of at most 16384 bytes",
                              .limit = 16384});
 }
+
+// The memory of requests and answers is limited by the HTTP server.
+CallSize size_of(const Route& route, const Parameters& parameters) {
+  constexpr std::array<std::string_view, 5> kLarge{"/jobs:export", "/jobs:import", "/overview",
+                                                   "/calendar", "/search"};
+  if (std::find(kLarge.begin(), kLarge.end(), route.path) != kLarge.end()) return CallSize::kLarge;
+  if (route.method != "GET" || route.path.ends_with("{}") || route.path == "/whoami")
+    return CallSize::kSmall;
+  if (route.path != "/runs/{}/output") return CallSize::kOrdinary;
+  if (parameters.text("follow") == "true") return CallSize::kStream;
+  return parameters.text("format") == "text" ? CallSize::kLarge : CallSize::kOrdinary;
+}
+
+Error too_many_calls() { return {ErrorCode::kLimit, "too many calls are in progress, try again"}; }
 
 // For a head whose method or path is not served.
 net::HttpResponse response_to(const Problem& problem, const Router::Match& match) {
@@ -190,15 +207,18 @@ void ApiServer::call(net::HttpCall call, const net::HttpResponder& responder) {
   if (!parameters.ok()) return responder.send(response_of(parameters.error()));
   auto principal = principal_of(call);
   if (!principal) return responder.send(response_of(not_signed_in()));
+  auto place = limits_.take(*principal);
+  if (!place) return responder.send(response_of(too_many_calls()));
+  const CallSize size = size_of(*match.route, parameters.value());
   const auto exchange =
       std::make_shared<const Exchange>(Exchange{.call = std::move(call),
                                                 .responder = responder,
                                                 .principal = std::move(*principal),
                                                 .parts = std::move(match.parts),
-                                                .parameters = std::move(parameters).value()});
-  const bool is_taken = gateway_->run([this, handler = match.route->handler, exchange] {
-    if (exchange->header("idempotency-key").empty()) return handle(handler, exchange);
-    handle_with_secret(handler, exchange, 0);
+                                                .parameters = std::move(parameters).value(),
+                                                .place = std::move(place)});
+  const bool is_taken = gateway_->run([this, handler = match.route->handler, size, exchange] {
+    handle_when_ready(handler, size, exchange, 0);
   });
   if (!is_taken)
     exchange->fail(Error{ErrorCode::kUnavailable, "too many calls are waiting, try again"});
@@ -212,12 +232,18 @@ bool ApiServer::is_still_sender(const Principal& principal, const net::HttpCall&
   return principal_of(head) == principal;
 }
 
-// Waits for the first secret of a new store. Without it, the call gets 503.
-void ApiServer::handle_with_secret(Handler handler, const ExchangePtr& exchange, int looks) {
-  if (secret() || looks == kLooksForSecretMax || gateway_->is_stopped())
-    return handle(handler, exchange);
-  gateway_->after(kSecretPeriod, [this, handler, exchange, looks] {
-    handle_with_secret(handler, exchange, looks + 1);
+// Waits for the ends of other calls, and for the first secret of a new store. Without it, the call
+// gets 503.
+void ApiServer::handle_when_ready(Handler handler, CallSize size, const ExchangePtr& exchange,
+                                  int looks) {
+  const bool has_room = exchange->place->change_to(size);
+  const bool has_key = !exchange->header("idempotency-key").empty();
+  const bool waits = !has_room || (has_key && looks < kLooksForSecretMax && !secret());
+  if (!waits) return handle(handler, exchange);
+  if (!has_room && looks >= kLooksForRoomMax) return exchange->fail(too_many_calls());
+  if (gateway_->is_stopped()) return;  // It gets 503.
+  gateway_->after(kLookPeriod, [this, handler, size, exchange, looks] {
+    handle_when_ready(handler, size, exchange, looks + 1);
   });
 }
 

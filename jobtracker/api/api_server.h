@@ -6,6 +6,7 @@
 #include <string>
 
 #include "jobtracker/api/api.h"
+#include "jobtracker/api/call_limits.h"
 #include "jobtracker/api/event_feed.h"
 #include "jobtracker/api/operations.h"
 #include "shared/net/http/http_server.h"
@@ -65,11 +66,12 @@ class ApiServer {
   std::optional<std::string> secret() const;
   bool is_still_sender(const Principal& principal, const net::HttpCall& head) const;
   void handle(Handler handler, const ExchangePtr& exchange);
-  void handle_with_secret(Handler handler, const ExchangePtr& exchange, int looks);
+  void handle_when_ready(Handler handler, CallSize size, const ExchangePtr& exchange, int looks);
 
   const Config config_;
   const AccessRegistry& registry_;
   const Router router_;
+  const CallLimits limits_{};
   SignInHooks sign_in_{};
   const std::unique_ptr<Gateway> gateway_;
   Operations operations_;

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "carillon/time.h"
+#include "jobtracker/api/call_limits.h"
 #include "jobtracker/api/parameters.h"
 #include "jobtracker/api/problem.h"
 #include "shared/base/principal.h"
@@ -25,6 +26,7 @@ struct Exchange {
   Principal principal{};
   std::vector<std::string> parts{};  // of the path: the values for {} in the route's, decoded
   Parameters parameters{};
+  std::shared_ptr<CallPlace> place{};
 
   void send(const nlohmann::ordered_json& body, int status = 200) const;
   void fail(const Error& error) const { responder.send(response_of(error)); }
