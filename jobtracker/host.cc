@@ -331,6 +331,7 @@ void Host::clear_away() {
 void Host::close_doors() {
   room_.reset();
   pages_.reset();
+  if (api_) api_->gateway().stop();  // Its work asks the sign-in who is known.
   sign_in_.reset();
   api_.reset();
   internal_.reset();

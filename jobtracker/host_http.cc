@@ -85,7 +85,8 @@ Status Host::start_sign_in() {
        .handle =
            [this](const net::HttpCall& call, const net::HttpResponder& responder) {
              return sign_in_->call(call, responder);
-           }});
+           },
+       .secret = [this] { return sign_in_->secret(); }});
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,8 +50,15 @@ struct Api {
   const Router& router;
   Operations& operations;
   EventFeed& events;
+  // Of the store, for the numbers of requests; none: it has none yet.
+  std::function<std::optional<std::string>()> secret{};
+  IsStillSender is_still_sender{};
   RecentKeys keys{};
 };
+
+bool is_still_sender(const Api& api, const ExchangePtr& exchange);
+// What is said to one that is not.
+Error sender_changed();
 
 // Asks for the principal of the call.
 void ask(Api& api, const ExchangePtr& exchange, wire::Message message, Gateway::Done done);

@@ -1,5 +1,6 @@
 #include "jobtracker/api/api_server.h"
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <utility>
@@ -10,6 +11,11 @@
 
 namespace carillon::jobtracker::api {
 namespace {
+
+// How long calls wait for what they need.
+constexpr Duration kLookPeriod = std::chrono::milliseconds{25};
+constexpr int kLooksForSecretMax = 200;
+constexpr int kLooksForRoomMax = 120;
 
 std::vector<Route> all_routes() {
   std::vector<Route> all;
@@ -90,6 +96,20 @@ std::optional<net::HttpResponse> refusal_of_size(const net::HttpCall& head) {
                              .limit = 16384});
 }
 
+// The memory of requests and answers is limited by the HTTP server.
+CallSize size_of(const Route& route, const Parameters& parameters) {
+  constexpr std::array<std::string_view, 5> kLarge{"/jobs:export", "/jobs:import", "/overview",
+                                                   "/calendar", "/search"};
+  if (std::find(kLarge.begin(), kLarge.end(), route.path) != kLarge.end()) return CallSize::kLarge;
+  if (route.method != "GET" || route.path.ends_with("{}") || route.path == "/whoami")
+    return CallSize::kSmall;
+  if (route.path != "/runs/{}/output") return CallSize::kOrdinary;
+  if (parameters.text("follow") == "true") return CallSize::kStream;
+  return parameters.text("format") == "text" ? CallSize::kLarge : CallSize::kOrdinary;
+}
+
+Error too_many_calls() { return {ErrorCode::kLimit, "too many calls are in progress, try again"}; }
+
 // For a head whose method or path is not served.
 net::HttpResponse response_to(const Problem& problem, const Router::Match& match) {
   net::HttpResponse response = response_of(problem);
@@ -110,9 +130,24 @@ ApiServer::ApiServer(Config config, const AccessRegistry& registry,
       registry_(registry),
       router_(all_routes()),
       gateway_(std::move(gateway)),
-      operations_(*gateway_),
-      events_(*gateway_, registry),
-      api_{*gateway_, registry, config_.facts, router_, operations_, events_} {}
+      operations_(*gateway_,
+                  [this](const Principal& principal, const net::HttpCall& head) {
+                    return is_still_sender(principal, head);
+                  }),
+      events_(*gateway_,
+              [this](const Principal& principal, const net::HttpCall& head) {
+                return is_still_sender(principal, head);
+              }),
+      api_{*gateway_,
+           registry,
+           config_.facts,
+           router_,
+           operations_,
+           events_,
+           [this] { return secret(); },
+           [this](const Principal& principal, const net::HttpCall& head) {
+             return is_still_sender(principal, head);
+           }} {}
 
 // What is open is answered while everything that answers use is still there.
 ApiServer::~ApiServer() { gateway_->stop(); }
@@ -172,23 +207,54 @@ void ApiServer::call(net::HttpCall call, const net::HttpResponder& responder) {
   if (!parameters.ok()) return responder.send(response_of(parameters.error()));
   auto principal = principal_of(call);
   if (!principal) return responder.send(response_of(not_signed_in()));
+  auto place = limits_.take(*principal);
+  if (!place) return responder.send(response_of(too_many_calls()));
+  const CallSize size = size_of(*match.route, parameters.value());
   const auto exchange =
       std::make_shared<const Exchange>(Exchange{.call = std::move(call),
                                                 .responder = responder,
                                                 .principal = std::move(*principal),
                                                 .parts = std::move(match.parts),
-                                                .parameters = std::move(parameters).value()});
-  const bool is_taken = gateway_->run([this, handler = match.route->handler, exchange] {
-    // The JSON library throws where a check is missing; that must not end the job tracker.
-    try {
-      handler(api_, exchange);
-    } catch (const std::exception& thrown) {
-      Logger{"jobtracker.api"}.error("bug", "target", exchange->path(), "what", thrown.what());
-      exchange->fail(Problem{.status = 500, .code = "corrupt", .detail = "this is a bug"});
-    }
+                                                .parameters = std::move(parameters).value(),
+                                                .place = std::move(place)});
+  const bool is_taken = gateway_->run([this, handler = match.route->handler, size, exchange] {
+    handle_when_ready(handler, size, exchange, 0);
   });
   if (!is_taken)
     exchange->fail(Error{ErrorCode::kUnavailable, "too many calls are waiting, try again"});
+}
+
+std::optional<std::string> ApiServer::secret() const {
+  return sign_in_.secret ? sign_in_.secret() : std::nullopt;
+}
+
+bool ApiServer::is_still_sender(const Principal& principal, const net::HttpCall& head) const {
+  return principal_of(head) == principal;
+}
+
+// Waits for the ends of other calls, and for the first secret of a new store. Without it, the call
+// gets 503.
+void ApiServer::handle_when_ready(Handler handler, CallSize size, const ExchangePtr& exchange,
+                                  int looks) {
+  const bool has_room = exchange->place->change_to(size);
+  const bool has_key = !exchange->header("idempotency-key").empty();
+  const bool waits = !has_room || (has_key && looks < kLooksForSecretMax && !secret());
+  if (!waits) return handle(handler, exchange);
+  if (!has_room && looks >= kLooksForRoomMax) return exchange->fail(too_many_calls());
+  if (gateway_->is_stopped()) return;  // It gets 503.
+  gateway_->after(kLookPeriod, [this, handler, size, exchange, looks] {
+    handle_when_ready(handler, size, exchange, looks + 1);
+  });
+}
+
+void ApiServer::handle(Handler handler, const ExchangePtr& exchange) {
+  // The JSON library throws where a check is missing; that must not end the job tracker.
+  try {
+    handler(api_, exchange);
+  } catch (const std::exception& thrown) {
+    Logger{"jobtracker.api"}.error("bug", "target", exchange->path(), "what", thrown.what());
+    exchange->fail(Problem{.status = 500, .code = "corrupt", .detail = "this is a bug"});
+  }
 }
 
 }  // namespace carillon::jobtracker::api

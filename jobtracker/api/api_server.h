@@ -6,6 +6,7 @@
 #include <string>
 
 #include "jobtracker/api/api.h"
+#include "jobtracker/api/call_limits.h"
 #include "jobtracker/api/event_feed.h"
 #include "jobtracker/api/operations.h"
 #include "shared/net/http/http_server.h"
@@ -28,8 +29,9 @@ class ApiServer {
     Gateway::MakeTransport make_transport{};
   };
 
-  // Another way to be known, and other paths: the sign-in with a session. Both are called on the
-  // HTTP server's thread. `handle`: false, if the path is another one.
+  // Another way to be known, and other paths: the sign-in with a session. They are called on the
+  // HTTP server's thread, and principal_of and secret also on the gateway's. `handle`: false, if
+  // the path is another one.
   struct SignInHooks {
     std::function<std::optional<Principal>(const net::HttpCall& call)> principal_of{};
     // Why a request is refused before anything else: it comes from a foreign page, or the console
@@ -37,6 +39,8 @@ class ApiServer {
     std::function<std::optional<net::HttpResponse>(const net::HttpCall& head)> refusal_of{};
     std::function<bool(std::string_view target)> is_target{};  // whether `handle` takes it
     std::function<bool(const net::HttpCall& call, const net::HttpResponder& responder)> handle{};
+    // The secret of the store. None: it has none yet, and one is being made.
+    std::function<std::optional<std::string>()> secret{};
   };
 
   // `registry` must outlive it.
@@ -59,10 +63,15 @@ class ApiServer {
   ApiServer(Config config, const AccessRegistry& registry, std::unique_ptr<Gateway> gateway);
   std::optional<Principal> principal_of(const net::HttpCall& call) const;
   std::optional<Problem> refusal_of(const net::HttpCall& head, Router::Match* found) const;
+  std::optional<std::string> secret() const;
+  bool is_still_sender(const Principal& principal, const net::HttpCall& head) const;
+  void handle(Handler handler, const ExchangePtr& exchange);
+  void handle_when_ready(Handler handler, CallSize size, const ExchangePtr& exchange, int looks);
 
   const Config config_;
   const AccessRegistry& registry_;
   const Router router_;
+  const CallLimits limits_{};
   SignInHooks sign_in_{};
   const std::unique_ptr<Gateway> gateway_;
   Operations operations_;

@@ -33,8 +33,12 @@ constexpr std::array kJobActions{VerbOfAction{"suspend", wire::Verb::kSuspend, R
                                  VerbOfAction{"kill", wire::Verb::kKill, Right::kOperate},
                                  VerbOfAction{"cancel", wire::Verb::kCancel, Right::kEdit}};
 
-Status status_of(const Result<wire::Message>& answer) {
+// `fingerprint`: of the act; 0: it has none.
+Status status_of(const Result<wire::Message>& answer, std::int64_t fingerprint) {
   if (!answer.ok()) return answer.error();
+  const auto* acted = std::get_if<wire::Acted>(&answer.value());
+  const bool is_other = fingerprint != 0 && acted != nullptr && acted->fingerprint != fingerprint;
+  if (is_other) return Error{ErrorCode::kConflict, used_before().detail};
   return {};
 }
 
@@ -43,14 +47,22 @@ void send_act(Api& api, const Operation& operation, wire::Act act, OnDone done) 
   if (operation.key) {
     const std::string part =
         act.group + '\n' + act.task_id + '\n' + std::to_string(act.job_id.value);
-    act.request = part_of_key(*operation.key, part).number;
+    const CallKey key = part_of_key(*operation.key, part);
+    act.request = key.number;
+    act.fingerprint = key.fingerprint;
   }
-  api.gateway.ask(
-      on_behalf_of(operation.principal, operation.address), std::move(act),
-      [done = std::move(done)](const Result<wire::Message>& answer) { done(status_of(answer)); });
+  const std::int64_t fingerprint = act.fingerprint;
+  api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer), std::move(act),
+                  [done = std::move(done), fingerprint](const Result<wire::Message>& answer) {
+                    done(status_of(answer, fingerprint));
+                  });
 }
 
 // ---- tags ----
+
+bool has_tag(const JobSpec& spec, const std::string& tag) {
+  return std::find(spec.tags.begin(), spec.tags.end(), tag) != spec.tags.end();
+}
 
 void change_tag(JobSpec& spec, const std::string& tag, bool adds) {
   std::erase(spec.tags, tag);
@@ -62,11 +74,12 @@ void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
                  const std::string& tag, bool adds, OnDone done) {
   auto spec = spec_in(shown);
   if (!spec.ok()) return done(spec.error());
+  if (has_tag(spec.value(), tag) == adds) return done({});
   if (const Status hidden = check_no_mask(spec.value()); !hidden.ok()) return done(hidden.error());
   change_tag(spec.value(), tag, adds);
   std::vector<JobSpec> jobs;
   jobs.push_back(std::move(spec).value());
-  api.gateway.submit(on_behalf_of(operation.principal, operation.address), std::move(jobs), false,
+  api.gateway.submit(on_behalf_of(operation.principal, operation.head.peer), std::move(jobs), false,
                      [done = std::move(done)](const Result<std::vector<SubmitAnswer>>& answers) {
                        if (!answers.ok()) return done(answers.error());
                        const SubmitAnswer& one = answers.value().front();
@@ -77,7 +90,7 @@ void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
 
 void tag_job(Api& api, const Operation& operation, const Target& target, const std::string& tag,
              bool adds, OnDone done) {
-  api.gateway.ask(on_behalf_of(operation.principal, operation.address),
+  api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer),
                   wire::Query{.what = "show", .group = target.group, .task_id = target.task_id},
                   [&api, operation = &operation, tag, adds,
                    done = std::move(done)](const Result<wire::Message>& answer) {
@@ -110,7 +123,7 @@ void start_operation(Api& api, const ExchangePtr& exchange, Operation operation,
                                                         "' needs the role " + least_role(right)});
   }
   operation.principal = exchange->principal;
-  operation.address = exchange->call.peer;
+  operation.head = head_of(exchange->call);
   const auto started = api.operations.start(std::move(operation));
   if (!started.ok()) return exchange->fail(started.error());
   exchange->send({{"operation", started.value()->to_json()}}, 202);
@@ -180,7 +193,7 @@ void batch_jobs(Api& api, const ExchangePtr& exchange) {
     operation.source = list_of_jobs(job_filter_of(filter));
   }
   CARILLON_TRY_CALL(exchange, body.finish());
-  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange));
+  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange, api.secret()));
   if (is_repetition(api, exchange, operation.key)) return;
   const bool tags = operation.action == "tag" || operation.action == "untag";
   if (tags && tag.empty())
@@ -229,7 +242,7 @@ void trigger_again(Api& api, const Operation& operation, const Target& target,
   if (!target.task_id.empty()) {
     return send_act(api, operation, std::move(act), std::move(done));
   }
-  api.gateway.ask(on_behalf_of(operation.principal, operation.address),
+  api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer),
                   wire::Query{.what = "job", .job_id = target.job_id},
                   [&api, operation = &operation, act,
                    done = std::move(done)](const Result<wire::Message>& answer) mutable {
@@ -271,7 +284,7 @@ void batch_runs(Api& api, const ExchangePtr& exchange) {
   operation.targets = CARILLON_TRY_CALL(exchange, run_targets(body));
   if (body.has("filter")) operation.source = CARILLON_TRY_CALL(exchange, run_source(body));
   CARILLON_TRY_CALL(exchange, body.finish());
-  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange));
+  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange, api.secret()));
   if (is_repetition(api, exchange, operation.key)) return;
   const std::string action = operation.action;
   if (action != "rerun" && action != "kill" && action != "cancel") {

@@ -13,14 +13,13 @@
 namespace carillon::jobtracker::api {
 namespace {
 
-constexpr Duration kLookPeriod = std::chrono::seconds{1};
+constexpr Duration kLookPeriod = kSenderPeriod;
 constexpr Duration kKeepAlivePeriod = std::chrono::seconds{15};
 // Job trackers commit at different times, so ids do not become visible in their order.
 constexpr Duration kLateEvents = std::chrono::seconds{5};
 constexpr std::size_t kRowsOfLook = 10'000;  // nodes or node groups
 constexpr std::int64_t kNodesEvery = 2;      // looks
 constexpr std::int64_t kCountersEvery = 5;
-constexpr std::int64_t kRightsEvery = 10;
 
 // It asks for all subscribers, and each gets what its principal covers.
 wire::OnBehalf feed_principal() {
@@ -90,6 +89,7 @@ void EventFeed::look_later() {
 
 void EventFeed::look() {
   drop_closed();
+  drop_unknown();
   if (subscribers_.empty() || gateway_.is_stopped()) {
     is_looking_ = false;
     return;
@@ -214,15 +214,20 @@ void EventFeed::drop_closed() {
                 [](const Entry& entry) { return !entry.subscriber.stream.is_open(); });
 }
 
-// Clients that have gone are noticed by what is written to them; those without rights lose theirs.
+// Streams whose token or session has ended.
+void EventFeed::drop_unknown() {
+  std::erase_if(subscribers_, [this](const Entry& entry) {
+    const Subscriber& one = entry.subscriber;
+    if (is_still_sender_(one.principal, one.head)) return false;
+    one.stream.end();
+    return true;
+  });
+}
+
+// Clients that have gone are noticed by what is written to them.
 void EventFeed::keep_alive() {
   const SteadyTime now = gateway_.clock().steady_now();
   for (Entry& entry : subscribers_) {
-    const Principal& principal = entry.subscriber.principal;
-    const bool is_stored = principal.kind == kTokenKind || principal.kind == kUserKind;
-    if (is_stored && looks_ % kRightsEvery == 0 &&
-        registry_.find(principal.kind, principal.name) != principal)
-      entry.subscriber.stream.end();
     if (now - entry.written_at < kKeepAlivePeriod) continue;
     entry.written_at = now;
     (void)entry.subscriber.stream.write(": wait\n\n");
@@ -247,6 +252,7 @@ void read_events(Api& api, const ExchangePtr& exchange) {
     }
   }
   api.events.add({.principal = exchange->principal,
+                  .head = head_of(exchange->call),
                   .group = parameters.text("group"),
                   .stream = exchange->responder.stream(
                       {.content_type = "text/event-stream",

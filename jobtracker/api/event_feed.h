@@ -6,10 +6,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "carillon/time.h"
-#include "jobtracker/access/access_registry.h"
+#include "jobtracker/api/exchange.h"
 #include "jobtracker/api/gateway.h"
 #include "jobtracker/api/json_rows.h"
 #include "shared/base/principal.h"
@@ -30,13 +31,14 @@ class EventFeed {
   static constexpr std::size_t kSubscribersMax = 512;
   static constexpr std::int64_t kEventsOfLook = 400;
 
-  // `registry` and `gateway` must outlive it.
-  EventFeed(Gateway& gateway, const AccessRegistry& registry)
-      : gateway_(gateway), registry_(registry) {}
+  // `gateway` must outlive it.
+  EventFeed(Gateway& gateway, IsStillSender is_still_sender)
+      : gateway_(gateway), is_still_sender_(std::move(is_still_sender)) {}
 
   struct Subscriber {
     Principal principal{};
-    std::string group{};  // empty: all that the principal covers
+    net::HttpCall head{};  // of its call
+    std::string group{};   // empty: all that the principal covers
     net::HttpStream stream;
     std::int64_t after = 0;  // the last event that it has; 0: it wants new ones only
   };
@@ -72,11 +74,12 @@ class EventFeed {
   bool may_see(const Subscriber& subscriber, const Event& event) const;
   void write(Entry& entry, const Event& event, SteadyTime now);
   void drop_closed();
+  void drop_unknown();
   void keep_alive();
   void forget_old_ids();
 
   Gateway& gateway_;
-  const AccessRegistry& registry_;
+  const IsStillSender is_still_sender_;
   std::list<Entry> subscribers_;
   bool is_looking_ = false;
   std::int64_t looks_ = 0;

@@ -8,6 +8,15 @@ std::string text_of(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+net::HttpCall head_of(const net::HttpCall& call) {
+  return {.method = call.method,
+          .target = call.target,
+          .headers = call.headers,
+          .peer = call.peer,
+          .is_encrypted = call.is_encrypted,
+          .is_from_proxy = call.is_from_proxy};
+}
+
 void Exchange::send(const nlohmann::ordered_json& body, int status) const {
   responder.send({.status = status,
                   .content_type = "application/json",

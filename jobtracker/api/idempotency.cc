@@ -1,8 +1,7 @@
 #include "jobtracker/api/idempotency.h"
 
-#include <charconv>
-
 #include "shared/base/crypto.h"
+#include "shared/base/signing.h"
 #include "shared/base/utf8.h"
 
 namespace carillon::jobtracker::api {
@@ -11,16 +10,26 @@ namespace {
 constexpr std::size_t kKeyBytesMax = 255;
 
 // 1 .. 2^59-1, see wire::RequestNumber.
-std::int64_t number_from(const std::string& text) {
-  const std::string hex = sha256_hex(text);
+std::int64_t number_in(const std::string& bytes) {
   std::uint64_t number = 0;
-  std::from_chars(hex.data(), hex.data() + 16, number, 16);
+  for (std::size_t i = 0; i < sizeof number; ++i)
+    number = (number << 8) | static_cast<unsigned char>(bytes[i]);
   return static_cast<std::int64_t>(number >> 5) | 1;
 }
 
+std::int64_t number_from(const std::string& text) { return number_in(sha256_bytes(text)); }
+
 }  // namespace
 
-Result<std::optional<CallKey>> call_key_of(const Exchange& exchange) {
+CallKey make_call_key(const Principal& principal, const net::HttpCall& call, const std::string& key,
+                      const std::string& secret) {
+  const std::string text = "request number\n" + principal.kind + '\n' + principal.name + '\n' + key;
+  return {.number = {.client = number_in(hmac_sha256(secret, text)), .sequence = 1},
+          .fingerprint = number_from(call.method + '\n' + call.target + '\n' + call.body)};
+}
+
+Result<std::optional<CallKey>> call_key_of(const Exchange& exchange,
+                                           const std::optional<std::string>& secret) {
   const std::string key = exchange.header("idempotency-key");
   if (key.empty()) return std::optional<CallKey>{};
   if (key.size() > kKeyBytesMax || !is_printable_utf8(key)) {
@@ -28,12 +37,8 @@ Result<std::optional<CallKey>> call_key_of(const Exchange& exchange) {
                  "the header Idempotency-Key must be printable text of at most " +
                      std::to_string(kKeyBytesMax) + " bytes"};
   }
-  const Principal& principal = exchange.principal;
-  return std::optional{
-      CallKey{.number = {.client = number_from(principal.kind + '\n' + principal.name + '\n' + key),
-                         .sequence = 1},
-              .fingerprint = number_from(exchange.call.method + '\n' + exchange.call.target + '\n' +
-                                         exchange.call.body)}};
+  if (!secret) return Error{ErrorCode::kUnavailable, "the job tracker is starting, try again"};
+  return std::optional{make_call_key(exchange.principal, exchange.call, key, *secret)};
 }
 
 CallKey part_of_key(const CallKey& whole, const std::string& part) {

@@ -12,14 +12,21 @@ namespace carillon::jobtracker::api {
 
 // What a call with an Idempotency-Key is known by.
 struct CallKey {
-  // Of the principal and the key: the same for each repetition, on every job tracker.
+  // Of the principal and the key: the same for each repetition, on every job tracker. Only those
+  // who know the secret of the store can derive it, so that nobody else reads the answer to the
+  // number or uses it up.
   wire::RequestNumber number{};
   // Of the method, path and body.
   std::int64_t fingerprint = 0;
 };
 
-// None: the call has no key. Error: kInvalidArgument for a key that is too long or not printable.
-Result<std::optional<CallKey>> call_key_of(const Exchange& exchange);
+// None: the call has no key. `secret`: of the store. Error: kInvalidArgument for a key that is too
+// long or not printable, kUnavailable while there is no secret.
+Result<std::optional<CallKey>> call_key_of(const Exchange& exchange,
+                                           const std::optional<std::string>& secret);
+// The same for a key that is not empty.
+CallKey make_call_key(const Principal& principal, const net::HttpCall& call, const std::string& key,
+                      const std::string& secret);
 // For one of several requests that a call makes.
 CallKey part_of_key(const CallKey& whole, const std::string& part);
 

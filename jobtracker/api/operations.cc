@@ -4,10 +4,11 @@
 #include <charconv>
 #include <utility>
 
+#include "jobtracker/api/api.h"
+
 namespace carillon::jobtracker::api {
 namespace {
 
-constexpr std::size_t kListedAhead = 64;  // targets that wait
 constexpr std::int64_t kListedRows = 200;
 
 Json json_of_failure(const Operation::Failure& failure) {
@@ -97,22 +98,39 @@ std::vector<Operations::OperationPtr> Operations::all() const {
   return all;
 }
 
+std::size_t Operations::targets() const {
+  std::size_t count = 0;
+  for (const auto& [id, one] : operations_) count += one->targets.size();
+  return count;
+}
+
+// Whether it may take the next step.
+bool Operations::may_go_on(Operation& operation) const {
+  if (!operation.is_stopped && !is_still_sender_(operation.principal, operation.head))
+    stop(operation, "stopped: " + sender_changed().message);
+  return !operation.is_stopped;
+}
+
+void Operations::stop(Operation& operation, std::string why) {
+  operation.is_stopped = true;
+  operation.failures.push_back({{}, std::move(why)});
+}
+
 void Operations::go_on(const OperationPtr& operation) {
   Operation& one = *operation;
-  if (one.is_over) return;
+  if (one.is_over || one.is_listing) return;
   if (gateway_.is_stopped()) one.is_stopped = true;
-  if (one.is_stopped) one.targets.clear();
-  while (!one.targets.empty() && one.under_way < kUnderWayMax) {
+  const bool is_listed = static_cast<std::size_t>(one.phase) >= one.source.queries.size();
+  if (!is_listed && may_go_on(one)) return list_more(operation);
+  while (!one.targets.empty() && one.under_way < kUnderWayMax && may_go_on(one)) {
     const Operation::Target target = std::move(one.targets.front());
     one.targets.pop_front();
     ++one.under_way;
     one.act(one, target,
             [this, operation, target](const Status& status) { finish(operation, target, status); });
   }
-  const bool may_have_more =
-      !one.is_stopped && static_cast<std::size_t>(one.phase) < one.source.queries.size();
-  if (may_have_more && one.targets.size() < kListedAhead && !one.is_listing) list_more(operation);
-  if (one.under_way > 0 || one.is_listing || !one.targets.empty() || may_have_more) return;
+  if (one.is_stopped) one.targets.clear();
+  if (one.under_way > 0 || !one.targets.empty()) return;
   one.is_over = true;
   one.over_at = gateway_.clock().steady_now();
 }
@@ -122,16 +140,15 @@ void Operations::list_more(const OperationPtr& operation) {
   wire::Query query = operation->source.queries[static_cast<std::size_t>(operation->phase)];
   query.after = operation->after;
   query.limit = kListedRows;
-  gateway_.ask(on_behalf_of(operation->principal, operation->address), std::move(query),
+  gateway_.ask(on_behalf_of(operation->principal, operation->head.peer), std::move(query),
                [this, operation](const Result<wire::Message>& answer) {
                  operation->is_listing = false;
                  const auto* rows =
                      answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
                  if (rows != nullptr) return on_listed(operation, *rows);
                  // What is not listed is not done.
-                 operation->is_stopped = true;
                  const std::string why = answer.ok() ? "no rows" : answer.error().message;
-                 operation->failures.push_back({{}, "the list ended early: " + why});
+                 stop(*operation, "the list ended early, nothing was done: " + why);
                  go_on(operation);
                });
 }
@@ -142,6 +159,12 @@ void Operations::on_listed(const OperationPtr& operation, const wire::Rows& rows
     if (one.source.matches && !one.source.matches(row, one.phase)) continue;
     one.targets.push_back({text_in(row, "group"), text_in(row, "task_id"), job_id_in(row)});
     ++one.total;
+  }
+  if (targets() > kTargetsMax) {
+    one.targets.clear();
+    one.total = 0;
+    stop(one, "nothing was done: more than " + std::to_string(kTargetsMax) +
+                  " targets would wait in all operations (use a narrower filter, or try later)");
   }
   one.after = rows.next;
   if (rows.next.empty()) ++one.phase;

@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "jobtracker/api/exchange.h"
 #include "jobtracker/api/gateway.h"
 #include "jobtracker/api/idempotency.h"
 #include "jobtracker/api/json_rows.h"
@@ -33,7 +35,7 @@ struct Operation {
   std::string id{};
   std::string action{};
   Principal principal{};
-  std::string address{};
+  net::HttpCall head{};  // of the call that started it
   WallTime created_at{};
   std::optional<CallKey> key{};
   // What is done with a target: `then` gets what became of it.
@@ -41,7 +43,8 @@ struct Operation {
       act{};
 
   std::deque<Target> targets{};  // still to be done
-  // Where more of them come from; without queries: nowhere.
+  // Where they come from; without queries: nowhere. All are listed before the first act, as acts
+  // change what a list finds: a job that is replaced comes again.
   RowList source{};
   std::string after{};
   int phase = 0;
@@ -66,10 +69,13 @@ class Operations {
  public:
   static constexpr std::size_t kOperationsMax = 100;  // under way or over
   static constexpr std::size_t kFailuresShown = 100;
-  static constexpr int kUnderWayMax = 8;  // acts of one operation
+  static constexpr std::size_t kTargetsMax = 200'000;  // that wait, of all operations
+  static constexpr int kUnderWayMax = 8;               // acts of one operation
   static constexpr Duration kKept = std::chrono::hours{1};
 
-  explicit Operations(Gateway& gateway) : gateway_(gateway) {}
+  // `gateway` must outlive it.
+  Operations(Gateway& gateway, IsStillSender is_still_sender)
+      : gateway_(gateway), is_still_sender_(std::move(is_still_sender)) {}
 
   using OperationPtr = std::shared_ptr<Operation>;
   // Error: kLimit.
@@ -84,10 +90,14 @@ class Operations {
   void go_on(const OperationPtr& operation);
   void list_more(const OperationPtr& operation);
   void on_listed(const OperationPtr& operation, const wire::Rows& rows);
+  bool may_go_on(Operation& operation) const;
+  static void stop(Operation& operation, std::string why);
   void finish(const OperationPtr& operation, const Operation::Target& target, const Status& status);
+  std::size_t targets() const;
   void forget_old();
 
   Gateway& gateway_;
+  const IsStillSender is_still_sender_;
   std::map<std::string, OperationPtr> operations_;
 };
 

@@ -83,6 +83,7 @@ struct Following {
   net::HttpStream stream;
   bool was_done = false;  // before the last look at the output
   SteadyTime written_at{};
+  SteadyTime known_at{};  // the sender was looked for
 };
 using FollowingPtr = std::shared_ptr<Following>;
 
@@ -91,6 +92,16 @@ void follow(Api& api, const ExchangePtr& exchange, const FollowingPtr& following
 void end_following(const FollowingPtr& following, const std::string& event, const Json& data) {
   (void)following->stream.write("event: " + event + "\ndata: " + text_of(data) + "\n\n");
   following->stream.end();
+}
+
+// Ends the stream of a sender whose token or session has ended.
+bool is_still_known(const Api& api, const ExchangePtr& exchange, const FollowingPtr& following) {
+  const SteadyTime now = api.gateway.clock().steady_now();
+  if (now - following->known_at < kSenderPeriod) return true;
+  following->known_at = now;
+  if (is_still_sender(api, exchange)) return true;
+  end_following(following, "error", {{"detail", sender_changed().message}});
+  return false;
 }
 
 void follow_later(Api& api, const ExchangePtr& exchange, const FollowingPtr& following) {
@@ -116,7 +127,7 @@ void look_for_end(Api& api, const ExchangePtr& exchange, const FollowingPtr& fol
 }
 
 void follow(Api& api, const ExchangePtr& exchange, const FollowingPtr& following) {
-  if (!following->stream.is_open()) return;
+  if (!following->stream.is_open() || !is_still_known(api, exchange, following)) return;
   wire::Query query{.what = "output",
                     .job_id = following->id,
                     .limit = kChunksOfQuery,
@@ -132,6 +143,7 @@ void follow(Api& api, const ExchangePtr& exchange, const FollowingPtr& following
           return end_following(following, "error",
                                {{"detail", answer.ok() ? "no rows" : answer.error().message}});
         }
+        if (!is_still_known(api, exchange, following)) return;
         following->after = rows->next;
         for (const wire::Row& row : rows->rows) {
           if (!is_of_attempt(row, following->attempt)) continue;
@@ -157,7 +169,8 @@ void begin_following(Api& api, const ExchangePtr& exchange, JobId id, std::int64
                  .stream = exchange->responder.stream(
                      {.content_type = "text/event-stream",
                       .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}}),
-                 .written_at = api.gateway.clock().steady_now()});
+                 .written_at = api.gateway.clock().steady_now(),
+                 .known_at = api.gateway.clock().steady_now()});
              follow(api, exchange, following);
            });
 }

@@ -267,6 +267,12 @@ std::optional<SignIn::Known> SignIn::known(const net::HttpCall& call) const {
   return found;
 }
 
+std::optional<std::string> SignIn::secret() {
+  auto key = key_.known();
+  if (!key) key_.prepare();
+  return key;
+}
+
 // ---- what is refused ----
 
 std::string SignIn::csrf_token(const Known& known) const {

@@ -78,11 +78,14 @@ class SignIn {
   static bool is_target(std::string_view target);
 
   // Who sent the request, by cookie or proxy. None: nobody who is known, or the request has a
-  // bearer token.
+  // bearer token. Thread: any.
   std::optional<Principal> principal_of(const net::HttpCall& call) const;
   // Why a request is refused, whoever sent it: a change without the token against foreign pages, or
   // in a read-only console. Call it for each request. None: it may go on.
   std::optional<net::HttpResponse> refusal_of(const net::HttpCall& call) const;
+  // The key that signs cookies; also other secrets are derived from it. None: there is none yet,
+  // and one is being made. Thread: any.
+  std::optional<std::string> secret();
   // False: the target is not about sign-in.
   bool call(const net::HttpCall& call, const net::HttpResponder& responder);
   // The same with an answer of another kind.

@@ -43,9 +43,9 @@ void submit_numbered(Api& api, const ExchangePtr& exchange, const CallKey& key,
        then = std::move(then)](Result<wire::Message> answer) {
         if (!answer.ok()) return then(answer.error());
         auto* submitted = std::get_if<wire::Submitted>(&answer.value());
-        const bool is_other = submitted != nullptr && submitted->fingerprint != 0 &&
-                              submitted->fingerprint != fingerprint;
-        if (is_other) return exchange->fail(used_before());
+        // Without a fingerprint it answers a request that had no key.
+        if (submitted != nullptr && submitted->fingerprint != fingerprint)
+          return exchange->fail(used_before());
         if (submitted == nullptr || submitted->answers.size() != count) {
           return then(
               Error{ErrorCode::kCorrupt, "the job tracker's answer does not fit the submission"});
@@ -120,7 +120,7 @@ Status check_no_mask(const JobSpec& spec) {
 }
 
 void submit(Api& api, const ExchangePtr& exchange, Submission submission, OnSubmitted then) {
-  const auto key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange));
+  const auto key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange, api.secret()));
   std::vector<JobSpec> valid;
   for (Submission::One& one : submission.jobs) {
     if (!one.spec) continue;

@@ -33,6 +33,7 @@ void export_page(Api& api, const ExchangePtr& exchange, const std::shared_ptr<Ex
 // Waits while the client does not read, instead of losing it.
 void export_when_read(Api& api, const ExchangePtr& exchange, const std::shared_ptr<Export>& work) {
   if (!work->stream.is_open()) return;
+  if (!is_still_sender(api, exchange)) return work->stream.abort();
   if (work->stream.waiting() == 0) return export_page(api, exchange, work);
   api.gateway.after(kWaitForReader,
                     [&api, exchange, work] { export_when_read(api, exchange, work); });
@@ -154,6 +155,7 @@ void submit_import(Api& api, const ExchangePtr& exchange, const ImportPtr& impor
 
 // Compares one line after the other with what is defined.
 void compare_next(Api& api, const ExchangePtr& exchange, const ImportPtr& import) {
+  if (!is_still_sender(api, exchange)) return exchange->fail(sender_changed());
   while (import->next < import->lines.size() && !import->lines[import->next].spec) ++import->next;
   if (import->next == import->lines.size()) {
     return import->is_dry_run ? send_import(exchange, *import)

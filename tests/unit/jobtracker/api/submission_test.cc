@@ -61,6 +61,19 @@ TEST(ParseJson, RefusesWhatIsRepeatedDeepOrNotJson) {
   EXPECT_FALSE(parse_json(std::string(1000, '[')).ok());
 }
 
+TEST(CallKey, OnlyTheSecretLeadsToItsNumber) {
+  const Principal anna{.kind = "token", .name = "anna"};
+  const net::HttpCall call{.method = "POST", .target = "/api/v1/jobs", .body = "{}"};
+  const CallKey key = make_call_key(anna, call, "one", "secret");
+  EXPECT_EQ(make_call_key(anna, call, "one", "secret").number, key.number);
+  EXPECT_NE(make_call_key(anna, call, "one", "another secret").number, key.number);
+  EXPECT_NE(make_call_key(anna, call, "two", "secret").number, key.number);
+  EXPECT_NE(make_call_key({.kind = "user", .name = "anna"}, call, "one", "secret").number,
+            key.number);
+  EXPECT_EQ(make_call_key(anna, call, "one", "another secret").fingerprint, key.fingerprint);
+  EXPECT_TRUE(key.number.validate().ok());
+}
+
 TEST(RecentKeys, AKeyWithAnotherFingerprintIsRefused) {
   RecentKeys keys;
   CallKey key{.number = {.client = 7, .sequence = 1}, .fingerprint = 1};
