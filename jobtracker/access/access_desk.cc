@@ -244,6 +244,9 @@ void AccessDesk::put(const Asker& asker, wire::PutPrincipal message) {
     return clients_.answer(asker, wire::ErrorReply{room.error()});
   PrincipalRow& row = made.value();
   row.created_at = clock_.now();
+  // A session that begins with a link of a stored key ends with the key.
+  if (message.kind == kLinkKind)
+    row.language = asker.sender.starts_with(std::string{kKeyKind} + ":") ? kKeyKind : "";
   row.created_by = ::carillon::jobtracker::principal_of(asker).name;
   if (const auto before = registry_->row(message.kind, message.name)) {
     change.before = audited(*before);

@@ -182,7 +182,8 @@ std::optional<PrincipalRow> SignIn::user_without_password(const std::string& nam
 }
 
 std::optional<PrincipalRow> SignIn::stored_user(const ConsoleSession& session) const {
-  if (session.kind == kUserKind) return around_.registry.row(kUserKind, session.name);
+  if (session.kind == kUserKind || session.kind == kKeyKind)
+    return around_.registry.row(session.kind, session.name);
   // Who has a role by a rule may have chosen the name that is shown.
   const bool is_stored = session.kind == kOidcKind && !session.own_role;
   return is_stored ? user_without_password(session.name) : std::nullopt;
@@ -260,7 +261,9 @@ std::optional<SignIn::Known> SignIn::known(const net::HttpCall& call) const {
     found.language = row->language;
     return found;
   }
-  if (!row && !its.own_role) return std::nullopt;
+  const bool is_of_other_key =
+      its.kind == kKeyKind && row && password_mark_of(row->secret) != its.password_mark;
+  if ((!row && !its.own_role) || is_of_other_key) return std::nullopt;
   found.principal.role = row ? row->principal.role : its.own_role->role;
   found.principal.groups = row ? row->principal.groups : its.own_role->groups;
   if (row) found.language = row->language;
@@ -459,9 +462,18 @@ void SignIn::use_link(const net::HttpCall& call, const std::string& one_time,
   const auto key = key_.wait();
   if (!key.ok()) return answer(web::problem_of(key.error()));
   const bool has_name = check_principal_name(row->created_by).ok();
-  ConsoleSession session = make_session(kLocalKind, has_name ? row->created_by : kLocalKind,
-                                        around_.clock.wall_now(), config_.session_length);
-  session.own_role = {.role = row->principal.role, .groups = row->principal.groups};
+  // A link that a stored key made ends with the key.
+  const bool is_of_key = row->language == kKeyKind;
+  const auto creator = is_of_key ? around_.registry.row(kKeyKind, row->created_by) : std::nullopt;
+  if (is_of_key && !creator) return answer(unauthenticated("the key that made this link has gone"));
+  ConsoleSession session =
+      make_session(is_of_key ? kKeyKind : kLocalKind, has_name ? row->created_by : kLocalKind,
+                   around_.clock.wall_now(), config_.session_length);
+  if (creator) {
+    session.password_mark = password_mark_of(creator->secret);
+  } else {
+    session.own_role = {.role = row->principal.role, .groups = row->principal.groups};
+  }
   const Principal principal{.kind = session.kind,
                             .name = session.name,
                             .role = row->principal.role,
@@ -572,7 +584,7 @@ void SignIn::change_language(const net::HttpCall& call, const Answer& answer) {
   if (!language || (*language != "en" && *language != "zh"))
     return answer(bad_field("language", "must be en or zh"));
   const auto row = stored_user(found->session);
-  if (!row)
+  if (!row || row->principal.kind != kUserKind)
     return answer(web::problem(409, "conflict",
                                "this user is not stored here, so its browser "
                                "must remember the language"));

@@ -377,7 +377,7 @@ class Servers(E2eTest):
 
     def test_metrics_match_stats_and_the_documentation(self):
         cluster = self.cluster(flags=["--http", "127.0.0.1:0"])
-        worker = cluster.start_worker("--http", "127.0.0.1:0")
+        worker = cluster.start_worker("--metrics", "127.0.0.1:0")
         cluster.submit("--task-id", "counted", "--", "true")
         cluster.wait_ended("counted")
 

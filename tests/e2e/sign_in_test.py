@@ -52,7 +52,10 @@ class Browser:
         return self.ask("POST", SESSION, {"name": name, "password": password}, **more)[0]
 
     def session(self, port=None):
-        status, _, body = self.ask("GET", SESSION, port=port)
+        def answered():
+            answer = self.ask("GET", SESSION, port=port)
+            return None if answer[0] == 503 else answer  # it is starting
+        status, _, body = wait_for("an answer", answered)
         assert status == 200, (status, body)
         return body
 
