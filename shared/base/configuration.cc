@@ -124,6 +124,7 @@ class ConfigurationReader {
   // removed.
   Status read_option(const Option& option, bool all_sources) {
     Configuration::Value& value = add(option.name, option.kind);
+    value.key = file_key(setting_name(option));
     value.secret = option.secret;
     if (!option.fallback.empty()) {
       const Status status =
@@ -150,7 +151,7 @@ class ConfigurationReader {
   }
 
   Status read_environment(const Option& option, Configuration::Value& value) const {
-    const std::string name = environment_name(option.name);
+    const std::string name = environment_name(setting_name(option));
     const auto found = environment_.get(name);
     if (!found) return {};
     const std::string place = "environment " + name;
@@ -159,7 +160,7 @@ class ConfigurationReader {
   }
 
   Status read_file_value(const Option& option, Configuration::Value& value) const {
-    const auto found = file_.find(file_key(option.name));
+    const auto found = file_.find(value.key);
     if (found == file_.end()) return {};
     const FileValue& given = found->second;
     const std::string place = file_path_ + ":" + std::to_string(given.line);
@@ -270,7 +271,7 @@ namespace {
 
 Status check_file_keys(const Program& program, const FileValues& file, const std::string& path) {
   std::vector<std::string> keys;
-  for (const Option& option : program.options) keys.push_back(file_key(option.name));
+  for (const Option& option : program.options) keys.push_back(file_key(setting_name(option)));
   for (const auto& [key, value] : file) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     const std::string others = tables_with_key(key);
@@ -313,10 +314,14 @@ Duration Configuration::duration(std::string_view name) const {
   return value(name, OptionKind::kDuration).duration;
 }
 
+bool Configuration::has_flag(std::string_view name) const {
+  return value(name).source == OptionSource::kFlag;
+}
+
 std::string Configuration::source(std::string_view name) const {
   const Value& found = value(name);
   if (found.source == OptionSource::kEnvironment) return found.place;
-  if (found.source == OptionSource::kFile) return in_file(found.place, file_key(std::string{name}));
+  if (found.source == OptionSource::kFile) return in_file(found.place, found.key);
   return "--" + std::string{name};
 }
 

@@ -53,7 +53,15 @@ struct Option {
   // value that is too small; kDuration: for zero.
   std::string if_empty{};
   bool secret = false;  // masked in effective()
+  // Its name in the environment and the file, where the flag's name is another program's setting;
+  // empty: the flag's.
+  std::string setting{};
 };
+
+// The name of an option in the environment and the file, like a flag: "http-url".
+inline const std::string& setting_name(const Option& option) {
+  return option.setting.empty() ? option.name : option.setting;
+}
 
 // An argument without a flag. It is read by name, like an option.
 struct Positional {
@@ -117,6 +125,8 @@ class Configuration {
   std::int64_t number(std::string_view name) const;
   Duration duration(std::string_view name) const;
 
+  // Whether a flag sets it.
+  bool has_flag(std::string_view name) const;
   // The prefix of errors about the value: "--listen", "environment CARILLON_LISTEN",
   // "configuration: FILE:3: listen".
   std::string source(std::string_view name) const;
@@ -130,6 +140,7 @@ class Configuration {
   struct Value {
     OptionKind kind = OptionKind::kText;
     OptionSource source = OptionSource::kUnset;
+    std::string key{};    // in the file
     std::string place{};  // "environment CARILLON_X", "FILE:3"
     bool secret = false;
     std::string text{};

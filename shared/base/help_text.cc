@@ -79,7 +79,8 @@ void append_option(std::string& out, const Option& option, bool with_environment
   } else if (!option.fallback.empty()) {
     facts = "default: " + option.fallback;
   }
-  if (with_environment) facts += (facts.empty() ? "" : ", ") + environment_name(option.name);
+  if (with_environment)
+    facts += (facts.empty() ? "" : ", ") + environment_name(setting_name(option));
   if (!facts.empty()) right += "\n[" + facts + "]";
   append_entry(out, left, right);
 }
@@ -168,7 +169,7 @@ std::string usage(const Program& program, const Verb* verb) {
 std::string file_example(const Program& program) {
   for (const Option& option : program.options) {
     if (option.choices.empty() || option.kind != OptionKind::kText) continue;
-    std::string key = option.name;
+    std::string key = setting_name(option);
     std::replace(key.begin(), key.end(), '-', '_');
     return ": " + key + " = \"" + option.choices.front() + "\"";
   }
