@@ -75,7 +75,8 @@ Result<std::unique_ptr<JobClient>> JobClient::open(const JobClientOptions& optio
     for (const std::string& tracker : options.trackers) CARILLON_TRY(net::check_endpoint(tracker));
     CARILLON_TRY(check_ways(options));
   } else {
-    effective.trackers = {CARILLON_TRY(http_address(options))};
+    std::string address = CARILLON_TRY(http_address(options));
+    effective.trackers.assign(1, std::move(address));
   }
   const Environment environment = Environment::of_process();
   if (options.data.empty() && options.outbox != OutboxUse::kOff) {

@@ -124,6 +124,21 @@ TEST(Configuration, IgnoresUnknownEnvironmentVariables) {
   EXPECT_EQ(good({}, {{"CARILLON_TASK_ID", "nightly"}, {"CARILLON_CI", "1"}}).text("store"), "");
 }
 
+TEST(Configuration, AnOptionMayHaveAnotherNameOutsideTheCommandLine) {
+  Program program = server();
+  program.options.push_back({.name = "cert", .setting = "http-cert"});
+  const Environment environment{{{"CARILLON_CERT", "a"}, {"CARILLON_HTTP_CERT", "b"}}};
+  const auto settings = parse_configuration(program, {}, environment);
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings.value().configuration.text("cert"), "b");
+  EXPECT_FALSE(settings.value().configuration.has_flag("cert"));
+  EXPECT_EQ(settings.value().configuration.source("cert"), "environment CARILLON_HTTP_CERT");
+  const auto flag = parse_configuration(program, {"--cert", "c"}, environment);
+  ASSERT_TRUE(flag.ok());
+  EXPECT_TRUE(flag.value().configuration.has_flag("cert"));
+  EXPECT_THAT(help_text(program), HasSubstr("CARILLON_HTTP_CERT"));
+}
+
 TEST(Configuration, IgnoresTheEnvironmentWhenTheProgramOptsOut) {
   Program program = server();
   program.reads_environment = false;
