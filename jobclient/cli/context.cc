@@ -59,9 +59,9 @@ void Context::tell_of_others() const {
 }
 
 std::vector<std::string> Context::job_trackers() const {
-  if (!configuration.has("http")) return configuration.list("tracker");
-  const auto url = net::parse_http_url(configuration.text("http"));
-  return {url.ok() ? url.value().server() + url.value().path : configuration.text("http")};
+  if (!configuration.has("http-url")) return configuration.list("tracker");
+  const auto url = net::parse_http_url(configuration.text("http-url"));
+  return {url.ok() ? url.value().server() + url.value().path : configuration.text("http-url")};
 }
 
 std::string Context::data_folder() const {

@@ -99,14 +99,15 @@ std::vector<Option> program_options(const std::string& state_folder) {
            .check = net::check_endpoint,
            .section = kConnection,
            .by_comma = true},
-          {.name = "http",
+          {.name = "http-url",
            .placeholder = "URL",
            .help = "Use the HTTP API of this job tracker instead, https://HOST[:PORT][/PATH], with "
-                   "a token of `jobclient tokens new` in --token-file.",
+                   "a token of `jobclient tokens new` in --token-file. Write it before the verb "
+                   "submit, which has another --http.",
            .check = check_http,
            .section = kConnection,
            .if_empty = "leave it out to use --tracker",
-           .setting = "http-url"},
+           .flag = "http"},
           {.name = "ca",
            .placeholder = "FILE",
            .help = "PEM file with the certificate authorities of an https URL.",
@@ -190,11 +191,15 @@ Program declare_program(const std::string& state_folder) {
 
 // --http stands for another way than the flags of ZeroMQ.
 Status check_connection(const Configuration& configuration) {
-  if (!configuration.has("http")) return {};
+  if (!configuration.has("http-url")) {
+    if (!configuration.has_flag("ca")) return {};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--ca goes with --http only (write --http before the verb)"};
+  }
   for (const char* other : {"tracker", "keys"}) {
     if (configuration.has_flag(other)) {
       return Error{ErrorCode::kInvalidArgument, configuration.source(other) + " and " +
-                                                    configuration.source("http") +
+                                                    configuration.source("http-url") +
                                                     " contradict each other (give one)"};
     }
   }
@@ -203,9 +208,9 @@ Status check_connection(const Configuration& configuration) {
 
 JobClientOptions client_options(const Configuration& configuration) {
   const bool stores = configuration.verb() == "submit" && configuration.is_on("offline");
-  const bool is_http = configuration.has("http");
+  const bool is_http = configuration.has("http-url");
   return {.trackers = configuration.list("tracker"),
-          .http = configuration.text("http"),
+          .http = configuration.text("http-url"),
           .ca_file = configuration.text("ca"),
           .connect_timeout = configuration.duration("connect-timeout"),
           .answer_timeout = configuration.duration("answer-timeout"),

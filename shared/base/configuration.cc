@@ -124,7 +124,7 @@ class ConfigurationReader {
   // removed.
   Status read_option(const Option& option, bool all_sources) {
     Configuration::Value& value = add(option.name, option.kind);
-    value.key = file_key(setting_name(option));
+    value.flag = flag_name(option);
     value.secret = option.secret;
     if (!option.fallback.empty()) {
       const Status status =
@@ -142,7 +142,7 @@ class ConfigurationReader {
     const auto given = line_.values.find(option.name);
     if (given == line_.values.end()) return {};
     const std::string letter = option.letter == 0 ? "" : std::string{'-', option.letter} + ", ";
-    const std::string flag = letter + "--" + option.name;
+    const std::string flag = letter + "--" + flag_name(option);
     if (option.kind != OptionKind::kList && given->second.size() > 1) {
       return bad_value(flag + " was given twice");
     }
@@ -151,7 +151,7 @@ class ConfigurationReader {
   }
 
   Status read_environment(const Option& option, Configuration::Value& value) const {
-    const std::string name = environment_name(setting_name(option));
+    const std::string name = environment_name(option.name);
     const auto found = environment_.get(name);
     if (!found) return {};
     const std::string place = "environment " + name;
@@ -160,7 +160,7 @@ class ConfigurationReader {
   }
 
   Status read_file_value(const Option& option, Configuration::Value& value) const {
-    const auto found = file_.find(value.key);
+    const auto found = file_.find(file_key(option.name));
     if (found == file_.end()) return {};
     const FileValue& given = found->second;
     const std::string place = file_path_ + ":" + std::to_string(given.line);
@@ -271,7 +271,7 @@ namespace {
 
 Status check_file_keys(const Program& program, const FileValues& file, const std::string& path) {
   std::vector<std::string> keys;
-  for (const Option& option : program.options) keys.push_back(file_key(setting_name(option)));
+  for (const Option& option : program.options) keys.push_back(file_key(option.name));
   for (const auto& [key, value] : file) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     const std::string others = tables_with_key(key);
@@ -321,8 +321,8 @@ bool Configuration::has_flag(std::string_view name) const {
 std::string Configuration::source(std::string_view name) const {
   const Value& found = value(name);
   if (found.source == OptionSource::kEnvironment) return found.place;
-  if (found.source == OptionSource::kFile) return in_file(found.place, found.key);
-  return "--" + std::string{name};
+  if (found.source == OptionSource::kFile) return in_file(found.place, file_key(std::string{name}));
+  return "--" + found.flag;
 }
 
 std::vector<EffectiveOption> Configuration::effective() const {

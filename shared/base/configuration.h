@@ -53,14 +53,14 @@ struct Option {
   // value that is too small; kDuration: for zero.
   std::string if_empty{};
   bool secret = false;  // masked in effective()
-  // Its name in the environment and the file, where the flag's name is another program's setting;
-  // empty: the flag's.
-  std::string setting{};
+  // The flag's name, where it differs: "http". A verb's option may have the same flag, which then
+  // is this one's before the verb, and the other's after it.
+  std::string flag{};
 };
 
-// The name of an option in the environment and the file, like a flag: "http-url".
-inline const std::string& setting_name(const Option& option) {
-  return option.setting.empty() ? option.name : option.setting;
+// The name of an option's flag.
+inline const std::string& flag_name(const Option& option) {
+  return option.flag.empty() ? option.name : option.flag;
 }
 
 // An argument without a flag. It is read by name, like an option.
@@ -94,6 +94,9 @@ struct Program {
   std::string examples{};
   bool reads_environment = true;  // and --help names the variables
 };
+
+// The program's options after a verb: those whose flag is not the verb's. nullptr: no verb.
+std::vector<Option> options_after(const Program& program, const Verb* verb);
 
 // Where a value came from.
 enum class OptionSource : int { kUnset = 0, kDefault = 1, kFile = 2, kEnvironment = 3, kFlag = 4 };
@@ -140,7 +143,7 @@ class Configuration {
   struct Value {
     OptionKind kind = OptionKind::kText;
     OptionSource source = OptionSource::kUnset;
-    std::string key{};    // in the file
+    std::string flag{};
     std::string place{};  // "environment CARILLON_X", "FILE:3"
     bool secret = false;
     std::string text{};

@@ -66,7 +66,7 @@ void append_heading(std::string& out, const std::string& heading) { out += "\n" 
 
 void append_option(std::string& out, const Option& option, bool with_environment) {
   std::string left = option.letter == 0 ? "" : std::string{"-"} + option.letter + ", ";
-  left += "--" + option.name;
+  left += "--" + flag_name(option);
   if (option.kind != OptionKind::kSwitch) {
     left += ' ' + (option.placeholder.empty() ? "VALUE" : option.placeholder);
   }
@@ -79,8 +79,7 @@ void append_option(std::string& out, const Option& option, bool with_environment
   } else if (!option.fallback.empty()) {
     facts = "default: " + option.fallback;
   }
-  if (with_environment)
-    facts += (facts.empty() ? "" : ", ") + environment_name(setting_name(option));
+  if (with_environment) facts += (facts.empty() ? "" : ", ") + environment_name(option.name);
   if (!facts.empty()) right += "\n[" + facts + "]";
   append_entry(out, left, right);
 }
@@ -169,7 +168,7 @@ std::string usage(const Program& program, const Verb* verb) {
 std::string file_example(const Program& program) {
   for (const Option& option : program.options) {
     if (option.choices.empty() || option.kind != OptionKind::kText) continue;
-    std::string key = setting_name(option);
+    std::string key = option.name;
     std::replace(key.begin(), key.end(), '-', '_');
     return ": " + key + " = \"" + option.choices.front() + "\"";
   }
@@ -208,7 +207,7 @@ std::string help_text(const Program& program, const Verb* verb) {
     append_verbs(out, verbs_behind(program, verb->name));
     append_positionals(out, *verb);
     append_options(out, verb->options, false);
-    std::vector<Option> shared = program.options;
+    std::vector<Option> shared = options_after(program, verb);
     for (Option& option : shared) option.section = "Options of every verb";
     append_options(out, shared, program.reads_environment);
     append_examples(out, verb->examples);

@@ -38,7 +38,7 @@ class HttpTest(E2eTest):
 
     def http(self, *args, token="editor", **kwargs):
         # Without the address for ZeroMQ, which --http must not need.
-        return self.one.client(*args[:1], *self.connection(token), *args[1:],
+        return self.one.client(*self.connection(token), *args,
                                env={"CARILLON_TRACKER": "tcp://127.0.0.1:1", **kwargs.pop("env", {})},
                                **kwargs)
 

@@ -833,11 +833,11 @@ TEST(Program, PassesTheConnectionOptionsToTheClient) {
 
 TEST(Program, PrefersHttpToKeysOfTheEnvironment) {
   const Program program = declare_program();
-  const Result<Parsed> parsed = parse_configuration(
-      program, {"stats", "--token-file", "token", "--ca", "ca.pem"},
-      Environment{{{"CARILLON_HTTP", "127.0.0.1:8080"},
-                   {"CARILLON_HTTP_URL", "https://host"},
-                   {"CARILLON_KEYS", "keys"}}});
+  const Result<Parsed> parsed =
+      parse_configuration(program, {"stats", "--token-file", "token", "--ca", "ca.pem"},
+                          Environment{{{"CARILLON_HTTP", "127.0.0.1:8080"},
+                                       {"CARILLON_HTTP_URL", "https://host"},
+                                       {"CARILLON_KEYS", "keys"}}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   const JobClientOptions options = client_options(parsed.value().configuration);
   EXPECT_EQ(options.http, "https://host") << "CARILLON_HTTP is of the job tracker";

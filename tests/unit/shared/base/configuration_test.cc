@@ -124,19 +124,29 @@ TEST(Configuration, IgnoresUnknownEnvironmentVariables) {
   EXPECT_EQ(good({}, {{"CARILLON_TASK_ID", "nightly"}, {"CARILLON_CI", "1"}}).text("store"), "");
 }
 
-TEST(Configuration, AnOptionMayHaveAnotherNameOutsideTheCommandLine) {
-  Program program = server();
-  program.options.push_back({.name = "cert", .setting = "http-cert"});
-  const Environment environment{{{"CARILLON_CERT", "a"}, {"CARILLON_HTTP_CERT", "b"}}};
-  const auto settings = parse_configuration(program, {}, environment);
-  ASSERT_TRUE(settings.ok());
-  EXPECT_EQ(settings.value().configuration.text("cert"), "b");
-  EXPECT_FALSE(settings.value().configuration.has_flag("cert"));
-  EXPECT_EQ(settings.value().configuration.source("cert"), "environment CARILLON_HTTP_CERT");
-  const auto flag = parse_configuration(program, {"--cert", "c"}, environment);
-  ASSERT_TRUE(flag.ok());
-  EXPECT_TRUE(flag.value().configuration.has_flag("cert"));
-  EXPECT_THAT(help_text(program), HasSubstr("CARILLON_HTTP_CERT"));
+TEST(Configuration, AFlagMayHaveAnotherNameAndBeAnotherAfterAVerb) {
+  const Program program{
+      .name = "jobclient",
+      .options = {{.name = "http-url", .flag = "http"}},
+      .verbs = {{.name = "submit", .options = {{.name = "http"}}}, {.name = "list"}}};
+  const Environment environment{{{"CARILLON_HTTP", "a"}, {"CARILLON_HTTP_URL", "b"}}};
+  const auto read = [&](const std::vector<std::string>& arguments) {
+    const auto parsed = parse_configuration(program, arguments, environment);
+    EXPECT_TRUE(parsed.ok());
+    return parsed.ok() ? parsed.value().configuration : Configuration{};
+  };
+  const Configuration settings = read({"list"});
+  EXPECT_EQ(settings.text("http-url"), "b");
+  EXPECT_FALSE(settings.has_flag("http-url"));
+  EXPECT_EQ(settings.source("http-url"), "environment CARILLON_HTTP_URL");
+  const Configuration after = read({"list", "--http", "c"});
+  EXPECT_EQ(after.text("http-url"), "c");
+  EXPECT_EQ(after.source("http-url"), "--http");
+  const Configuration both = read({"--http", "c", "submit", "--http", "d"});
+  EXPECT_EQ(both.text("http-url"), "c");
+  EXPECT_EQ(both.text("http"), "d");
+  EXPECT_THAT(help_text(program), HasSubstr("--http"));
+  EXPECT_THAT(help_text(program), HasSubstr("CARILLON_HTTP_URL"));
 }
 
 TEST(Configuration, IgnoresTheEnvironmentWhenTheProgramOptsOut) {
