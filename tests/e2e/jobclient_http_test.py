@@ -2,12 +2,16 @@
 a job tracker that is killed."""
 
 import collections
+import http.client
 import json
 import subprocess
 import threading
 
+import msgpack
+
 import harness
 from harness import BIN, E2eTest, wait_for
+from wire import ERROR, ROWS, TYPES
 
 
 class HttpTest(E2eTest):
@@ -140,6 +144,32 @@ class Refused(HttpTest):
         self.one.tracker.kill()
         said = self.http("list", "--connect-timeout", "500ms", status=3).err
         self.assertIn(f"no job tracker reachable at {self.url} within 500ms", said)
+
+
+    def test_frames_are_checked(self):
+        token = (self.folder / "editor.token").read_text(encoding="ascii").strip()
+
+        def ask(name, body, *more, kind="application/vnd.carillon.frame"):
+            connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=30)
+            connection.request("POST", "/api/v1/frames", msgpack.packb([1, TYPES[name], 7, body, *more]),
+                               {"Authorization": f"Bearer {token}", "Content-Type": kind})
+            answer = connection.getresponse()
+            content = answer.read()
+            connection.close()
+            return answer.status, msgpack.unpackb(content)[1:4] if answer.status == 200 else json.loads(content)
+
+        status, (kind, correlation, _) = ask("Query", {"what": "whoami"})
+        self.assertEqual((status, kind, correlation), (200, ROWS, 7))
+        behalf = {"kind": "token", "name": "root", "role": "admin", "groups": ["*"]}
+        for request, why in ((("Register", {"session": 1}), "job clients"), (("Pull", {"session": 1}), "job clients"),
+                             (("Query", {"what": "whoami"}, behalf), "on requests of others"),
+                             (("Act", {"verb": 0, "task_id": "x"}), "number"),
+                             (("Query", {"what": 7}), "Query.what")):
+            with self.subTest(request):
+                status, (kind, correlation, answer) = ask(*request)
+                self.assertEqual((status, kind, correlation), (200, ERROR, 7))
+                self.assertIn(why, answer["error"]["message"])
+        self.assertEqual(ask("Query", {"what": "whoami"}, kind="application/json")[0], 415)
 
 
 class Killed(HttpTest):
