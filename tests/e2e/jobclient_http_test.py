@@ -7,11 +7,22 @@ import json
 import subprocess
 import threading
 
-import msgpack
-
 import harness
 from harness import BIN, E2eTest, wait_for
-from wire import ERROR, ROWS, TYPES
+
+FRAME = "application/vnd.carillon.frame"
+ERROR, SUBMIT, ACT, QUERY, ROWS, REGISTER = 0, 1, 3, 5, 6, 7  # types of messages
+
+
+def packed(value):
+    """Small values as MessagePack."""
+    if isinstance(value, int):
+        return bytes([value])
+    if isinstance(value, str):
+        return bytes([0xd9, len(value)]) + value.encode()
+    if isinstance(value, dict):
+        return bytes([0x80 + len(value)]) + b"".join(packed(key) + packed(one) for key, one in value.items())
+    return bytes([0x90 + len(value)]) + b"".join(map(packed, value))
 
 
 class HttpTest(E2eTest):
@@ -149,27 +160,29 @@ class Refused(HttpTest):
     def test_frames_are_checked(self):
         token = (self.folder / "editor.token").read_text(encoding="ascii").strip()
 
-        def ask(name, body, *more, kind="application/vnd.carillon.frame"):
+        def ask(*message, kind=FRAME):
             connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=30)
-            connection.request("POST", "/api/v1/frames", msgpack.packb([1, TYPES[name], 7, body, *more]),
+            connection.request("POST", "/api/v1/frames", packed([1, message[0], 7, *message[1:]]),
                                {"Authorization": f"Bearer {token}", "Content-Type": kind})
             answer = connection.getresponse()
             content = answer.read()
             connection.close()
-            return answer.status, msgpack.unpackb(content)[1:4] if answer.status == 200 else json.loads(content)
+            return answer, content
 
-        status, (kind, correlation, _) = ask("Query", {"what": "whoami"})
-        self.assertEqual((status, kind, correlation), (200, ROWS, 7))
+        answer, content = ask(QUERY, {"what": "whoami"})
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, FRAME))
+        self.assertEqual(content[:4], bytes([0x94, 1, ROWS, 7]))
         behalf = {"kind": "token", "name": "root", "role": "admin", "groups": ["*"]}
-        for request, why in ((("Register", {"session": 1}), "job clients"), (("Pull", {"session": 1}), "job clients"),
-                             (("Query", {"what": "whoami"}, behalf), "on requests of others"),
-                             (("Act", {"verb": 0, "task_id": "x"}), "number"),
-                             (("Query", {"what": 7}), "Query.what")):
-            with self.subTest(request):
-                status, (kind, correlation, answer) = ask(*request)
-                self.assertEqual((status, kind, correlation), (200, ERROR, 7))
-                self.assertIn(why, answer["error"]["message"])
-        self.assertEqual(ask("Query", {"what": "whoami"}, kind="application/json")[0], 415)
+        for message, why in (((REGISTER, {"session": 1}), b"job clients"),
+                             ((QUERY, {"what": "whoami"}, behalf), b"requests of others"),
+                             ((ACT, {"verb": 0, "task_id": "x"}), b"number"),
+                             ((SUBMIT, {"jobs": []}), b"number"),
+                             ((QUERY, {"what": 7}), b"Query.what")):
+            with self.subTest(message):
+                answer, content = ask(*message)
+                self.assertEqual((answer.status, content[:4]), (200, bytes([0x94, 1, ERROR, 7])))
+                self.assertIn(why, content)
+        self.assertEqual(ask(QUERY, {"what": "whoami"}, kind="application/json")[0].status, 415)
 
 
 class Killed(HttpTest):
