@@ -462,7 +462,6 @@ void SignIn::use_link(const net::HttpCall& call, const std::string& one_time,
   const auto key = key_.wait();
   if (!key.ok()) return answer(web::problem_of(key.error()));
   const bool has_name = check_principal_name(row->created_by).ok();
-  // A link that a stored key made ends with the key.
   const bool is_of_key = row->language == kKeyKind;
   const auto creator = is_of_key ? around_.registry.row(kKeyKind, row->created_by) : std::nullopt;
   if (is_of_key && !creator) return answer(unauthenticated("the key that made this link has gone"));
