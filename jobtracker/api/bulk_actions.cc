@@ -8,6 +8,7 @@
 #include "jobtracker/api/body.h"
 #include "jobtracker/api/job_filter.h"
 #include "jobtracker/api/operations.h"
+#include "jobtracker/api/refusals.h"
 #include "jobtracker/api/run_filter.h"
 #include "jobtracker/api/submission.h"
 #include "jobtracker/api/task_view.h"
@@ -119,6 +120,8 @@ bool is_repetition(Api& api, const ExchangePtr& exchange, const std::optional<Ca
 
 void start_operation(Api& api, const ExchangePtr& exchange, Operation operation, Right right) {
   if (!exchange->principal.may(right)) {
+    record_refusal(api.gateway, exchange->principal, exchange->call.peer,
+                   change_of_action(operation.action));
     return exchange->fail(Error{ErrorCode::kDenied, "the action '" + operation.action +
                                                         "' needs the role " + least_role(right)});
   }
