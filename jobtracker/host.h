@@ -74,7 +74,7 @@ class Host {
   Status start_api();
   Status start_sign_in();
   FurtherPages api_pages();
-  Result<std::optional<std::string>> stored_key(const std::string& public_key) const;
+  Result<bool> stored_key(const std::string& public_key) const;
   bool is_own_port(const std::string& address) const;
   std::string console_url() const;
   std::string own_address() const;

@@ -107,11 +107,10 @@ FurtherPages Host::api_pages() {
 }
 
 // The keys of the store are known once a session has read it.
-Result<std::optional<std::string>> Host::stored_key(const std::string& public_key) const {
+Result<bool> Host::stored_key(const std::string& public_key) const {
   if (!access_.is_known())
     return Error{ErrorCode::kUnavailable, "the job tracker has not read its store yet"};
-  const auto principal = access_.with_key(public_key);
-  return principal ? std::optional{principal->name} : std::nullopt;
+  return access_.with_key(public_key).has_value();
 }
 
 // Copies the numbers of the loop; the metrics are made of them on the thread of the HTTP server.

@@ -48,6 +48,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
     : config_(std::move(config)),
       session_(session),
       task_runner_(task_runner),
+      questions_(questions),
       on_ready_(std::move(on_ready)),
       on_fatal_(std::move(on_fatal)),
       clock_(clock, log_),
@@ -66,7 +67,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       figures_(metrics_, catalog_, ownership_, executing_, workers_, executors_, questions,
                batcher_, clock_),
       auditor_(batcher_, ids_, clock_),
-      access_(batcher_, questions, auditor_, *this, clock_),
+      access_(batcher_, questions, auditor_, *this, client_number_of(session) ^ 2, clock_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
       log_indexer_(config_.log_index, ownership_, batcher_, clock),
@@ -217,8 +218,10 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
-  every(AccessRegistry::kPeriod,
-        [this] { access_.run_once(/*is_shared=*/proven_at_.has_value()); });
+  every(AccessRegistry::kPeriod, [this] {
+    access_.run_once(/*is_shared=*/proven_at_.has_value());
+    transport_->end_outdated_connections();
+  });
   access_.refresh();
   ready_ = true;
   // Calls that waited for this session precede all new reads and requests.

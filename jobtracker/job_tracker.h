@@ -199,9 +199,7 @@ class JobTracker final : public net::ServerReceiver,
   void forget_definition(GroupId group, DefinitionId id) override {
     dispatcher_.forget_definition(group, id);
   }
-  void forget_fires(GroupId group, DefinitionId id) override {
-    dispatcher_.forget_fires(group, id);
-  }
+  void forget_fires(GroupId of, DefinitionId id) override { dispatcher_.forget_fires(of, id); }
   void stop_runs_of(DefinitionId id, const std::string& reason) override {
     stops_.stop_runs_of(id, reason);
   }
@@ -255,6 +253,16 @@ class JobTracker final : public net::ServerReceiver,
   void register_worker(const Asker& asker, const wire::Register& message, const Group& group);
   void on_pull(const Asker& asker, const wire::Pull& message);
   void on_output(const Asker& asker, wire::Output message);
+  struct OutputSource {
+    Asker asker{};
+    SessionId session{};
+    std::string node{};
+    GroupId group{};
+    std::int64_t chunks = 0;  // of the message
+  };
+  void check_late_output(const OutputSource& source, std::vector<wire::OutputChunk> chunks,
+                         std::vector<wire::AttemptId> late);
+  void store_output(const OutputSource& source, std::vector<wire::OutputChunk> chunks);
   void watch_output(GroupId group, const std::vector<Operation>& stored);
   void on_bye(const Asker& asker, const wire::Bye& message);
   void answer_leaving();
@@ -275,6 +283,7 @@ class JobTracker final : public net::ServerReceiver,
   SessionId session_;
   Logger log_{"jobtracker"};
   TaskRunner& task_runner_;
+  Questions& questions_;
   net::ServerTransport* transport_ = nullptr;
   net::ServerTransport* internal_ = nullptr;
   net::Poster* poster_ = nullptr;

@@ -35,6 +35,15 @@ Result<std::vector<RoleRule>> read_role_rules(const Configuration& configuration
   return rules;
 }
 
+// The content of the file that the option names; empty: it names none.
+Result<std::string> read_secret(const Configuration& configuration, const std::string& option) {
+  const std::string& file = configuration.text(option);
+  if (file.empty()) return std::string{};
+  auto secret = read_secret_file(file);
+  if (!secret.ok()) return secret.error().with_context("--" + option);
+  return secret;
+}
+
 std::string in_lower_case(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -69,6 +78,12 @@ std::vector<Option> sign_in_options() {
        .placeholder = "FILE",
        .help = "File with the client secret. Without one, the console is a public client.",
        .section = kSection},
+      {.name = "oidc-name-claim",
+       .placeholder = "CLAIM",
+       .help = "Claim that names the users of the OpenID provider, also those that were added "
+               "without a password. People must not be able to change their own.",
+       .fallback_help = "sub; preferred_username is shown",
+       .section = kSection},
       {.name = "oidc-role",
        .kind = OptionKind::kList,
        .placeholder = "RULE",
@@ -81,8 +96,12 @@ std::vector<Option> sign_in_options() {
       {.name = "proxy-user-header",
        .placeholder = "NAME",
        .help = "Header in which a proxy names the user that it has authenticated. It counts only "
-               "from the addresses of --behind-proxy.",
+               "from the addresses of --behind-proxy, with the secret of --proxy-secret-file.",
        .check = check_header_name,
+       .section = kSection},
+      {.name = "proxy-secret-file",
+       .placeholder = "FILE",
+       .help = "File with the secret that the proxy sends in the header X-Carillon-Proxy-Secret.",
        .section = kSection},
       {.name = "proxy-groups-header",
        .placeholder = "NAME",
@@ -106,14 +125,12 @@ Result<SignInConfig> read_sign_in(const Configuration& configuration, bool has_p
                       .server_name = configuration.text("name")};
   config.oidc.issuer = configuration.text("oidc-issuer");
   config.oidc.client_id = configuration.text("oidc-client-id");
+  config.oidc.name_claim = configuration.text("oidc-name-claim");
   config.oidc.rules = CARILLON_TRY(read_role_rules(configuration, "oidc-role"));
-  if (const std::string& file = configuration.text("oidc-client-secret-file"); !file.empty()) {
-    auto secret = read_secret_file(file);
-    if (!secret.ok()) return secret.error().with_context("--oidc-client-secret-file");
-    config.oidc.client_secret = std::move(secret).value();
-  }
+  config.oidc.client_secret = CARILLON_TRY(read_secret(configuration, "oidc-client-secret-file"));
   config.proxy.user_header = in_lower_case(configuration.text("proxy-user-header"));
   config.proxy.groups_header = in_lower_case(configuration.text("proxy-groups-header"));
+  config.proxy.secret = CARILLON_TRY(read_secret(configuration, "proxy-secret-file"));
   config.proxy.rules = CARILLON_TRY(read_role_rules(configuration, "proxy-role"));
   CARILLON_TRY(config.validate(has_proxies));
   return config;

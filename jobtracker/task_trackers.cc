@@ -1,6 +1,8 @@
 // Messages of task trackers to a job tracker.
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "jobtracker/job_tracker.h"
@@ -12,6 +14,7 @@ namespace {
 constexpr std::size_t kNameBytesMax = 200;
 constexpr std::size_t kLabelsMax = 64;
 constexpr std::int32_t kThreadsMax = 65'536;
+constexpr std::int64_t kAttemptsMax = 1'000;  // of a job that are searched for one
 
 Error wrong(const std::string& problem) { return {ErrorCode::kInvalidArgument, problem}; }
 
@@ -294,9 +297,52 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
   }
   // One at a time: a resend of output that is being stored would be stored twice.
   if (!output_under_way_.insert(message.session).second) return;
+  std::set<wire::AttemptId> late;
+  for (const wire::OutputChunk& chunk : message.chunks) {
+    const Executing* run = executing_.find(chunk.id.job_id);
+    if (run == nullptr || run->row.job.attempt != chunk.id.attempt) late.insert(chunk.id);
+  }
+  const OutputSource source{.asker = asker,
+                            .session = message.session,
+                            .node = worker->name,
+                            .group = worker->group,
+                            .chunks = static_cast<std::int64_t>(message.chunks.size())};
+  check_late_output(source, std::move(message.chunks), {late.begin(), late.end()});
+}
+
+// Output of runs that do not execute here is stored if they have ended at this task tracker.
+void JobTracker::check_late_output(const OutputSource& source,
+                                   std::vector<wire::OutputChunk> chunks,
+                                   std::vector<wire::AttemptId> late) {
+  if (late.empty()) return store_output(source, std::move(chunks));
+  const wire::AttemptId id = late.back();
+  late.pop_back();
+  questions_.ask(ListHistory{.job_id = id.job_id, .limit = kAttemptsMax},
+                 [this, source, id, chunks = std::move(chunks),
+                  late = std::move(late)](Result<ReadAnswer> answer) mutable {
+                   if (!answer.ok()) {
+                     output_under_way_.erase(source.session);
+                     return this->answer(source.asker, wire::OutputTaken{.chunks = 0});
+                   }
+                   const auto& entries = std::get<HistoryAnswer>(answer.value()).entries;
+                   const bool has_ended_there =
+                       std::any_of(entries.begin(), entries.end(), [&](const LogEntry& entry) {
+                         return entry.attempt == id.attempt && entry.node == source.node &&
+                                catalog_.whole_of(entry.group) == catalog_.whole_of(source.group);
+                       });
+                   if (!has_ended_there) {
+                     count_foreign(source.node);
+                     std::erase_if(chunks, [&](const auto& chunk) { return chunk.id == id; });
+                     return check_late_output(source, std::move(chunks), std::move(late));
+                   }
+                   check_late_output(source, std::move(chunks), std::move(late));
+                 });
+}
+
+void JobTracker::store_output(const OutputSource& source, std::vector<wire::OutputChunk> chunks) {
   std::vector<Operation> rows;
-  rows.reserve(message.chunks.size());
-  for (wire::OutputChunk& chunk : message.chunks) {
+  rows.reserve(chunks.size());
+  for (wire::OutputChunk& chunk : chunks) {
     rows.emplace_back(AddOutput{.row = {.job_id = chunk.id.job_id,
                                         .attempt = chunk.id.attempt,
                                         .sequence = chunk.sequence,
@@ -304,18 +350,23 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
                                         .at = chunk.at,
                                         .bytes = std::move(chunk.bytes)}});
   }
-  batcher_.post_unit(
-      Urgency::kRequest, std::move(rows),
-      [this, asker, session = message.session, group = worker->group](
-          std::vector<Operation>& done, const std::vector<Outcome>&, const Error* refused) {
-        output_under_way_.erase(session);
-        if (refused == nullptr) watch_output(group, done);
-        // Output that can never be stored is dropped: it would block later output forever.
-        if (refused != nullptr && may_be_stored_later(*refused))
-          return answer(asker, wire::OutputTaken{.chunks = 0});
-        if (refused != nullptr) log_.error("cannot store output", "error", refused->message);
-        answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
-      });
+  if (rows.empty()) {
+    output_under_way_.erase(source.session);
+    return answer(source.asker, wire::OutputTaken{.chunks = source.chunks});
+  }
+  batcher_.post_unit(Urgency::kRequest, std::move(rows),
+                     [this, source](std::vector<Operation>& done, const std::vector<Outcome>&,
+                                    const Error* refused) {
+                       output_under_way_.erase(source.session);
+                       if (refused == nullptr) watch_output(source.group, done);
+                       // Output that can never be stored is dropped: it would block later output
+                       // forever.
+                       if (refused != nullptr && may_be_stored_later(*refused))
+                         return answer(source.asker, wire::OutputTaken{.chunks = 0});
+                       if (refused != nullptr)
+                         log_.error("cannot store output", "error", refused->message);
+                       answer(source.asker, wire::OutputTaken{.chunks = source.chunks});
+                     });
 }
 
 void JobTracker::watch_output(GroupId group, const std::vector<Operation>& stored) {

@@ -79,7 +79,7 @@ std::vector<Option> work_options() {
        .placeholder = "KEY=VALUE",
        .help = "Label of this worker, shown by `jobclient nodes`.",
        .section = "Work"},
-      {.name = "http",
+      {.name = "metrics",
        .placeholder = "HOST:PORT",
        .help = "Address that serves /healthz and /metrics of this worker. off disables it.",
        .fallback = kOff,
@@ -408,7 +408,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.name = configuration.text("name");
   options.threads = static_cast<int>(configuration.number("threads"));
   options.labels = CARILLON_TRY(read_labels(configuration));
-  if (configuration.text("http") != kOff) options.http = configuration.text("http");
+  if (configuration.text("metrics") != kOff) options.http = configuration.text("metrics");
   options.allow = configuration.list("allow");
   options.http_job_networks = configuration.list("http-job-networks");
   if (configuration.was_given("data")) CARILLON_TRY(make_data_folder(configuration));

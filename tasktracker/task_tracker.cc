@@ -219,7 +219,7 @@ class Inside final : public TaskTracker {
 
 Status Inside::serve_pages() {
   auto pages = tasktracker::MetricsPages::open(options_.http, metrics_);
-  if (!pages.ok()) return pages.error().with_context("--http");
+  if (!pages.ok()) return pages.error().with_context("--metrics");
   pages_ = std::move(pages).value();
   return {};
 }

@@ -13,7 +13,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::size_t kCallersMax = 4096;
-constexpr std::size_t kCurveKeyCharacters = 40;
+constexpr std::size_t kKeySize = 40;  // of a CURVE key in Z85
 constexpr std::size_t kSha256Characters = 64;
 constexpr std::size_t kSecretMax = 200;
 constexpr std::size_t kLanguageMax = 16;
@@ -43,8 +43,8 @@ bool is_hex(const std::string& text) {
 Status check_secret(const wire::PutPrincipal& message) {
   const std::string& secret = message.secret;
   if (secret.empty() && message.replaces) return {};
-  if (message.kind == kKeyKind && secret.size() != kCurveKeyCharacters)
-    return wrong("a public key has " + std::to_string(kCurveKeyCharacters) + " characters, not " +
+  if (message.kind == kKeyKind && secret.size() != kKeySize)
+    return wrong("a public key has " + std::to_string(kKeySize) + " characters, not " +
                  std::to_string(secret.size()));
   const bool is_hash = message.kind == kTokenKind || message.kind == kLinkKind;
   if (is_hash && (secret.size() != kSha256Characters || !is_hex(secret)))
@@ -106,11 +106,12 @@ const Principal& principal_of(const Asker& asker) {
 }  // namespace
 
 AccessDesk::AccessDesk(Batcher& batcher, Questions& questions, Auditor& auditor,
-                       ClientLink& clients, const SchedulingClock& clock)
+                       ClientLink& clients, std::int64_t client, const SchedulingClock& clock)
     : batcher_(batcher),
       questions_(questions),
       auditor_(auditor),
       clients_(clients),
+      client_(client),
       clock_(clock),
       own_([&clock] { return clock.now(); }) {}
 
@@ -152,9 +153,10 @@ void AccessDesk::remove_old(const std::vector<PrincipalRow>& rows) {
   }
 }
 
-void AccessDesk::end_connections_of(
-    const std::vector<std::pair<std::string, std::string>>& principals) {
-  for (const auto& [kind, name] : principals) revoked_(kind + ":" + name);
+void AccessDesk::end_connections_of(const std::vector<PrincipalRow>& rows) {
+  for (const PrincipalRow& row : rows) {
+    if (row.principal.kind == kKeyKind) revoked_(std::string{kKeyKind} + ":" + row.secret);
+  }
 }
 
 Result<Principal> AccessDesk::principal_of(const std::string& sender) const {
@@ -162,10 +164,13 @@ Result<Principal> AccessDesk::principal_of(const std::string& sender) const {
   const auto colon = sender.find(':');
   const std::string kind = sender.substr(0, colon);
   const std::string name = colon == std::string::npos ? "" : sender.substr(colon + 1);
-  if (kind != kKeyKind) return everything(kind == kFileKind ? kKeyKind : kind, name);
-  const auto found = registry_->find(kind, name);
+  // A key is named by itself: another one may have its name by now.
+  if (kind == kFileKind) return everything(kKeyKind, name.substr(std::min(name.size(), kKeySize)));
+  if (kind != kKeyKind) return everything(kind, name);
+  const auto found = registry_->with_key(name);
   if (found) return *found;
-  return Error{ErrorCode::kDenied, named(kind, name) + " was revoked or has expired"};
+  revoked_(sender);
+  return Error{ErrorCode::kDenied, "this key was revoked or has expired"};
 }
 
 Result<std::shared_ptr<const Caller>> AccessDesk::caller_of(
@@ -239,6 +244,9 @@ void AccessDesk::put(const Asker& asker, wire::PutPrincipal message) {
     return clients_.answer(asker, wire::ErrorReply{room.error()});
   PrincipalRow& row = made.value();
   row.created_at = clock_.now();
+  // A session that begins with a link of a stored key ends with the key.
+  if (message.kind == kLinkKind)
+    row.language = asker.sender.starts_with(std::string{kKeyKind} + ":") ? kKeyKind : "";
   row.created_by = ::carillon::jobtracker::principal_of(asker).name;
   if (const auto before = registry_->row(message.kind, message.name)) {
     change.before = audited(*before);
@@ -248,20 +256,36 @@ void AccessDesk::put(const Asker& asker, wire::PutPrincipal message) {
     return refuse(asker, std::move(change),
                   {ErrorCode::kNotFound, "there is no " + named(message.kind, message.name)});
   }
-  change.after = audited(row);
-  std::vector<Operation> operations{PutPrincipal{.row = row, .replaces = message.replaces},
-                                    AddAudit{auditor_.row(asker, std::move(change))}};
-  batcher_.post_unit(
-      Urgency::kRequest, std::move(operations),
-      [this, asker, kind = message.kind, name = message.name](
-          std::vector<Operation>&, const std::vector<Outcome>& outcomes, const Error* refused) {
-        if (refused != nullptr) return clients_.answer(asker, wire::ErrorReply{*refused});
-        if (outcomes.front().kind != OutcomeKind::kDone)
-          return clients_.answer(asker, wire::ErrorReply{already_exists(kind, name)});
-        refresh([this, asker, kind, name] {
-          clients_.answer(asker, wire::Acted{.message = named(kind, name) + " stored"});
-        });
-      });
+  PutPrincipal put{.row = row, .replaces = message.replaces};
+  const auto after = principal_after(put, registry_->row(message.kind, message.name));
+  change.after = audited(after.value_or(row));
+  post(asker, std::move(put), std::move(change), named(message.kind, message.name) + " stored",
+       already_exists(message.kind, message.name));
+}
+
+// As a numbered request, so that the audit says whether the change was made.
+void AccessDesk::post(const Asker& asker, Operation operation, AuditedChange change,
+                      std::string done, Error otherwise) {
+  if (!under_way_.insert(asker).second) return;  // The client sent it again.
+  NumberedRequest number{
+      .client = client_, .sequence = ++sequence_, .audit = auditor_.row(asker, std::move(change))};
+  std::vector<Operation> operations;
+  operations.push_back(std::move(operation));
+  batcher_.post_request(
+      Urgency::kRequest, std::move(number), std::move(operations),
+      [this, asker, done = std::move(done), otherwise = std::move(otherwise)](
+          const RequestOutcome& outcome, const Error* refused) {
+        if (refused != nullptr) return answer(asker, wire::ErrorReply{*refused});
+        if (outcome.outcomes.front().kind != OutcomeKind::kDone)
+          return answer(asker, wire::ErrorReply{otherwise});
+        refresh([this, asker, done] { answer(asker, wire::Acted{.message = done}); });
+      },
+      {});
+}
+
+void AccessDesk::answer(const Asker& asker, wire::Message message) {
+  under_way_.erase(asker);
+  clients_.answer(asker, std::move(message));
 }
 
 Error AccessDesk::already_exists(const std::string& kind, const std::string& name) {
@@ -280,20 +304,9 @@ void AccessDesk::remove(const Asker& asker, const wire::RemovePrincipal& message
     change.before = audited(*before);
   else
     change.before = wire::row_to_json({{"kind", message.kind}, {"name", message.name}});
-  std::vector<Operation> operations{RemovePrincipal{.kind = message.kind, .name = message.name},
-                                    AddAudit{auditor_.row(asker, std::move(change))}};
-  batcher_.post_unit(
-      Urgency::kRequest, std::move(operations),
-      [this, asker, what = named(message.kind, message.name)](
-          std::vector<Operation>&, const std::vector<Outcome>& outcomes, const Error* refused) {
-        if (refused != nullptr) return clients_.answer(asker, wire::ErrorReply{*refused});
-        if (outcomes.front().kind != OutcomeKind::kDone)
-          return clients_.answer(
-              asker, wire::ErrorReply{Error{ErrorCode::kNotFound, "there is no " + what}});
-        refresh([this, asker, what] {
-          clients_.answer(asker, wire::Acted{.message = what + " removed"});
-        });
-      });
+  const std::string what = named(message.kind, message.name);
+  post(asker, RemovePrincipal{.kind = message.kind, .name = message.name}, std::move(change),
+       what + " removed", {ErrorCode::kNotFound, "there is no " + what});
 }
 
 void AccessDesk::whoami(const Asker& asker) {

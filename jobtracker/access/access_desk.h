@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,9 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class AccessDesk {
  public:
+  // `client`: the client number of its requests, which no one else uses.
   AccessDesk(Batcher& batcher, Questions& questions, Auditor& auditor, ClientLink& clients,
-             const SchedulingClock& clock);
+             std::int64_t client, const SchedulingClock& clock);
 
   // The registry of the process. Call before start().
   void use(AccessRegistry& registry) { registry_ = &registry; }
@@ -72,14 +74,20 @@ class AccessDesk {
   bool is_old(const PrincipalRow& row) const;
   void remove_old(const std::vector<PrincipalRow>& rows);
   Result<Principal> principal_of(const std::string& sender) const;
+  void post(const Asker& asker, Operation operation, AuditedChange change, std::string done,
+            Error otherwise);
+  void answer(const Asker& asker, wire::Message message);
   void refuse(const Asker& asker, AuditedChange change, const Error& why);
   static Error already_exists(const std::string& kind, const std::string& name);
-  void end_connections_of(const std::vector<std::pair<std::string, std::string>>& principals);
+  void end_connections_of(const std::vector<PrincipalRow>& rows);
 
   Batcher& batcher_;
   Questions& questions_;
   Auditor& auditor_;
   ClientLink& clients_;
+  const std::int64_t client_;
+  std::int64_t sequence_ = 0;
+  std::set<Asker> under_way_;  // changes that are being stored
   const SchedulingClock& clock_;
   std::string console_;
   AccessRegistry own_;  // unless the process has one

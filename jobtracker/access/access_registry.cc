@@ -61,7 +61,7 @@ std::uint64_t AccessRegistry::version() const {
   return now == nullptr ? 0 : now->version;
 }
 
-std::vector<AccessRegistry::Key> AccessRegistry::put_all(std::vector<PrincipalRow> rows) {
+std::vector<PrincipalRow> AccessRegistry::put_all(std::vector<PrincipalRow> rows) {
   const auto before = table();
   auto next = std::make_shared<Table>();
   for (PrincipalRow& row : rows) {
@@ -70,15 +70,16 @@ std::vector<AccessRegistry::Key> AccessRegistry::put_all(std::vector<PrincipalRo
     if (connects) next->by_secret[row.secret] = key;
     next->rows.emplace(std::move(key), std::move(row));
   }
-  std::vector<Key> lost;
+  std::vector<PrincipalRow> lost;
   if (before != nullptr) {
     next->version = before->version;
     if (before->rows == next->rows) return {};
     for (const auto& [key, row] : before->rows) {
       const auto found = next->rows.find(key);
       const bool is_same = found != next->rows.end() && found->second.principal == row.principal &&
-                           found->second.secret == row.secret;
-      if (!is_same) lost.push_back(key);
+                           found->second.secret == row.secret &&
+                           found->second.expires_at == row.expires_at;
+      if (!is_same) lost.push_back(row);
     }
   }
   ++next->version;
@@ -87,12 +88,12 @@ std::vector<AccessRegistry::Key> AccessRegistry::put_all(std::vector<PrincipalRo
   return lost;
 }
 
-std::vector<AccessRegistry::Key> AccessRegistry::take_expired() {
+std::vector<PrincipalRow> AccessRegistry::take_expired() {
   const WallTime now = now_();
-  std::vector<Key> expired;
+  std::vector<PrincipalRow> expired;
   for (const PrincipalRow& row : rows()) {
     if (row.expires_at != WallTime{} && row.expires_at > expired_until_ && row.expires_at <= now)
-      expired.emplace_back(row.principal.kind, row.principal.name);
+      expired.push_back(row);
   }
   expired_until_ = now;
   return expired;

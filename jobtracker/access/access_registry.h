@@ -42,11 +42,11 @@ class AccessRegistry {
   // Grows with each change of the principals.
   std::uint64_t version() const;
 
-  // Replaces all. Returns those that were removed, or got other rights or another secret, as
-  // {kind, name}: their connections must end. Thread: the loop.
-  std::vector<std::pair<std::string, std::string>> put_all(std::vector<PrincipalRow> rows);
+  // Replaces all. Returns the rows that were removed, or whose principal has other rights, another
+  // secret or another end now: their connections must end. Thread: the loop.
+  std::vector<PrincipalRow> put_all(std::vector<PrincipalRow> rows);
   // Those that have expired since the last call. Thread: the loop.
-  std::vector<std::pair<std::string, std::string>> take_expired();
+  std::vector<PrincipalRow> take_expired();
 
  private:
   using Key = std::pair<std::string, std::string>;  // kind and name

@@ -98,6 +98,7 @@ std::vector<std::string_view> groups_of(const wire::Message& message) {
     for (const JobSpec& job : submit->jobs) {
       groups.emplace_back(job.group);
       for (const Child& child : job.children) groups.emplace_back(child.group);
+      if (job.need_feedback) groups.emplace_back(job.client_group);
     }
   } else if (const auto* act = std::get_if<wire::Act>(&message)) {
     groups.emplace_back(act->group);
@@ -159,7 +160,7 @@ Status check_access(const Principal& principal, const wire::Message& message) {
   if (!principal.may(right)) {
     return Error{ErrorCode::kDenied, whose(principal) + " may not send '" + name +
                                          "': it needs the role " + least_role(right) +
-                                         " or one with more rights"};
+                                         (right == Right::kAdminister ? "" : " or a higher one")};
   }
   if (needed == nullptr || needed->scope == Scope::kNone || principal.covers_all()) return {};
   if (needed->scope == Scope::kAll)

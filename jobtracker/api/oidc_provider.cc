@@ -60,9 +60,11 @@ std::string without_slash(std::string text) {
 
 Status OidcConfig::validate() const {
   if (!is_on()) {
-    if (client_id.empty() && client_secret.empty() && rules.empty()) return {};
+    if (client_id.empty() && client_secret.empty() && name_claim.empty() && rules.empty())
+      return {};
     return Error{ErrorCode::kInvalidArgument,
-                 "--oidc-client-id, --oidc-client-secret-file and --oidc-role need --oidc-issuer"};
+                 "--oidc-client-id, --oidc-client-secret-file, --oidc-name-claim and --oidc-role "
+                 "need --oidc-issuer"};
   }
   if (const Status fine = check_provider_url(issuer); !fine.ok())
     return fine.error().with_context("--oidc-issuer");
@@ -179,18 +181,30 @@ Result<Claims> OidcProvider::claims_for(const std::string& code, const OidcAttem
     CARILLON_TRY(fetch_keys());
     claims = net::verify_jwt(token, keys_, expectation);
   }
+  // Many providers let people enter any address.
+  if (claims.ok() && net::claim_text(claims.value(), "email_verified") != "true")
+    claims.value().erase("email");
   return claims;
 }
 
-Result<std::string> name_in(const Claims& claims) {
-  std::string name = net::claim_text(claims, "preferred_username");
-  if (name.empty() && net::claim_text(claims, "email_verified") == "true")
-    name = net::claim_text(claims, "email");
-  if (name.empty()) name = net::claim_text(claims, "sub");
-  if (const Status fine = check_principal_name(name); !fine.ok())
+Result<OidcNames> names_in(const Claims& claims, const std::string& name_claim) {
+  OidcNames names;
+  if (name_claim.empty()) {
+    names.stored = net::claim_text(claims, "sub");
+    for (const char* claim : {"preferred_username", "email", "sub"}) {
+      if (names.shown.empty()) names.shown = net::claim_text(claims, claim);
+    }
+  } else {
+    names.stored = net::claim_text(claims, name_claim);
+    names.shown = names.stored;
+    if (names.shown.empty())
+      return Error{ErrorCode::kDenied, "the OpenID provider sent no claim '" + name_claim +
+                                           "', which names the user (--oidc-name-claim)"};
+  }
+  if (const Status fine = check_principal_name(names.shown); !fine.ok())
     return Error{ErrorCode::kDenied,
                  "the OpenID provider's name of the user cannot be used: " + fine.error().message};
-  return name;
+  return names;
 }
 
 }  // namespace carillon::jobtracker

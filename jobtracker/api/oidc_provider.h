@@ -18,6 +18,8 @@ struct OidcConfig {
   std::string issuer{};  // its URL; empty: nobody signs in with OpenID Connect
   std::string client_id{};
   std::string client_secret{};  // empty: a public client
+  // The claim that names people, who cannot change it; empty: see names_in().
+  std::string name_claim{};
   std::vector<RoleRule> rules{};
 
   bool is_on() const { return !issuer.empty(); }
@@ -49,7 +51,8 @@ class OidcProvider {
 
   // Where the browser is sent to sign in. Error: kUnavailable and others, with the reason.
   Result<std::string> sign_in_url(const OidcAttempt& attempt);
-  // The claims of the person with this code. Error: the provider refuses it, or its token is wrong.
+  // The claims of the person with this code, without an email that the provider has not verified.
+  // Error: the provider refuses it, or its token is wrong.
   Result<Claims> claims_for(const std::string& code, const OidcAttempt& attempt);
 
  private:
@@ -75,8 +78,15 @@ class OidcProvider {
   std::optional<SteadyTime> keys_at_{};
 };
 
-// The name of the person: preferred_username, otherwise a verified email, otherwise sub. Error:
-// kDenied if it cannot be the name of a principal.
-Result<std::string> name_in(const Claims& claims);
+// The names of a person.
+struct OidcNames {
+  std::string shown{};   // also in the audit; people may be able to choose it
+  std::string stored{};  // of the stored user that is this person
+};
+
+// The names in the claims of OidcProvider::claims_for(). Both are the `name_claim`. If that is
+// empty, a stored user has the name sub, and what is shown is preferred_username, otherwise email,
+// otherwise sub. Error: kDenied if what is shown cannot be the name of a principal.
+Result<OidcNames> names_in(const Claims& claims, const std::string& name_claim);
 
 }  // namespace carillon::jobtracker

@@ -81,7 +81,7 @@ Result<wire::PutPrincipal> read_principal(Body& body, std::string kind, WallTime
   put.role = CARILLON_TRY(body.required_text("role"));
   CARILLON_TRY(parse_role(put.role));
   put.groups = CARILLON_TRY(body.texts("groups", kGroupPatternsMax));
-  if (put.groups.empty()) put.groups = {"*"};
+  if (put.groups.empty() && put.role == to_string(Role::kAdmin)) put.groups = {"*"};
   CARILLON_TRY(check_group_patterns(put.groups));
   const std::string expires = CARILLON_TRY(body.text("expires"));
   if (!expires.empty()) {

@@ -101,13 +101,22 @@ wire::PutPrincipal change_of(const std::string& user) {
 
 Status SignInConfig::validate(bool has_proxies) const {
   CARILLON_TRY(oidc.validate());
-  if (!proxy.is_on() && (!proxy.groups_header.empty() || !proxy.rules.empty()))
+  if (!proxy.is_on() &&
+      (!proxy.groups_header.empty() || !proxy.rules.empty() || !proxy.secret.empty()))
     return Error{ErrorCode::kInvalidArgument,
-                 "--proxy-groups-header and --proxy-role need --proxy-user-header"};
+                 "--proxy-groups-header, --proxy-role and --proxy-secret-file need "
+                 "--proxy-user-header"};
   if (proxy.is_on() && !has_proxies)
     return Error{ErrorCode::kInvalidArgument,
                  "--proxy-user-header needs --behind-proxy, because everybody else could send this "
                  "header, too"};
+  if (proxy.is_on() && proxy.secret.empty())
+    return Error{ErrorCode::kInvalidArgument,
+                 "--proxy-user-header needs --proxy-secret-file, because every program at the "
+                 "proxy's address could send this header, too"};
+  if (proxy.secret.find_first_of("\r\n") != std::string::npos)
+    return Error{ErrorCode::kInvalidArgument,
+                 "--proxy-secret-file must have one line, because a header has only one"};
   return {};
 }
 
@@ -173,24 +182,30 @@ std::optional<PrincipalRow> SignIn::user_without_password(const std::string& nam
 }
 
 std::optional<PrincipalRow> SignIn::stored_user(const ConsoleSession& session) const {
-  if (session.kind == kUserKind) return around_.registry.row(kUserKind, session.name);
-  return session.kind == kOidcKind ? user_without_password(session.name) : std::nullopt;
+  if (session.kind == kUserKind || session.kind == kKeyKind)
+    return around_.registry.row(session.kind, session.name);
+  // Who has a role by a rule may have chosen the name that is shown.
+  const bool is_stored = session.kind == kOidcKind && !session.own_role;
+  return is_stored ? user_without_password(session.name) : std::nullopt;
 }
 
-Result<SignIn::Person> SignIn::person_by_rules(const Claims& claims, const std::string& name,
+Result<SignIn::Person> SignIn::person_by_rules(const Claims& claims, const OidcNames& names,
                                                const std::vector<RoleRule>& rules) const {
-  if (user_without_password(name)) return Person{.name = name};
+  if (user_without_password(names.stored)) return Person{.name = names.stored};
   const RoleRule* const rule = matching_rule(rules, claims);
   if (rule == nullptr)
-    return Error{ErrorCode::kDenied, "'" + name +
-                                         "' has no role here: no rule gives one, and "
-                                         "there is no user of this name without a password"};
-  return Person{.name = name, .own_role = {{.role = rule->role, .groups = rule->groups}}};
+    return Error{ErrorCode::kDenied, "'" + names.shown +
+                                         "' has no role here: no rule gives one, and there is no "
+                                         "user without a password named '" +
+                                         names.stored + "'"};
+  return Person{.name = names.shown, .own_role = {{.role = rule->role, .groups = rule->groups}}};
 }
 
 std::optional<Principal> SignIn::proxied(const net::HttpCall& call) const {
   if (web::has_bearer_token(call)) return std::nullopt;
   if (!config_.proxy.is_on() || !around_.is_from_proxy || !around_.is_from_proxy(call))
+    return std::nullopt;
+  if (!is_same_secret(web::header_of(call, ProxyUsers::kSecretHeader), config_.proxy.secret))
     return std::nullopt;
   const std::string name = web::header_of(call, config_.proxy.user_header);
   if (!check_principal_name(name).ok()) return std::nullopt;
@@ -206,7 +221,7 @@ std::optional<Principal> SignIn::proxied(const net::HttpCall& call) const {
       }
     }
   }
-  const auto person = person_by_rules(claims, name, config_.proxy.rules);
+  const auto person = person_by_rules(claims, {.shown = name, .stored = name}, config_.proxy.rules);
   if (!person.ok()) return std::nullopt;
   Principal principal{.kind = kProxyKind, .name = name};
   if (const auto& own = person.value().own_role) {
@@ -246,7 +261,9 @@ std::optional<SignIn::Known> SignIn::known(const net::HttpCall& call) const {
     found.language = row->language;
     return found;
   }
-  if (!row && !its.own_role) return std::nullopt;
+  const bool is_of_other_key =
+      its.kind == kKeyKind && row && password_mark_of(row->secret) != its.password_mark;
+  if ((!row && !its.own_role) || is_of_other_key) return std::nullopt;
   found.principal.role = row ? row->principal.role : its.own_role->role;
   found.principal.groups = row ? row->principal.groups : its.own_role->groups;
   if (row) found.language = row->language;
@@ -445,9 +462,17 @@ void SignIn::use_link(const net::HttpCall& call, const std::string& one_time,
   const auto key = key_.wait();
   if (!key.ok()) return answer(web::problem_of(key.error()));
   const bool has_name = check_principal_name(row->created_by).ok();
-  ConsoleSession session = make_session(kLocalKind, has_name ? row->created_by : kLocalKind,
-                                        around_.clock.wall_now(), config_.session_length);
-  session.own_role = {.role = row->principal.role, .groups = row->principal.groups};
+  const bool is_of_key = row->language == kKeyKind;
+  const auto creator = is_of_key ? around_.registry.row(kKeyKind, row->created_by) : std::nullopt;
+  if (is_of_key && !creator) return answer(unauthenticated("the key that made this link has gone"));
+  ConsoleSession session =
+      make_session(is_of_key ? kKeyKind : kLocalKind, has_name ? row->created_by : kLocalKind,
+                   around_.clock.wall_now(), config_.session_length);
+  if (creator) {
+    session.password_mark = password_mark_of(creator->secret);
+  } else {
+    session.own_role = {.role = row->principal.role, .groups = row->principal.groups};
+  }
   const Principal principal{.kind = session.kind,
                             .name = session.name,
                             .role = row->principal.role,
@@ -557,10 +582,8 @@ void SignIn::change_language(const net::HttpCall& call, const Answer& answer) {
   const auto language = text_field(body.value(), "language");
   if (!language || (*language != "en" && *language != "zh"))
     return answer(bad_field("language", "must be en or zh"));
-  const auto row = around_.registry.row(kUserKind, found->session.name);
-  const bool is_stored = row && (found->session.kind == kUserKind ||
-                                 (found->session.kind == kOidcKind && row->secret.empty()));
-  if (!is_stored)
+  const auto row = stored_user(found->session);
+  if (!row || row->principal.kind != kUserKind)
     return answer(web::problem(409, "conflict",
                                "this user is not stored here, so its browser "
                                "must remember the language"));

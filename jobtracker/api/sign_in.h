@@ -109,7 +109,7 @@ class SignIn {
   std::optional<PrincipalRow> user_without_password(const std::string& name) const;
   // The stored user that a session belongs to; none: it has a role of its own.
   std::optional<PrincipalRow> stored_user(const ConsoleSession& session) const;
-  Result<Person> person_by_rules(const Claims& claims, const std::string& name,
+  Result<Person> person_by_rules(const Claims& claims, const OidcNames& names,
                                  const std::vector<RoleRule>& rules) const;
   std::string csrf_token(const Known& known) const;
   std::string csrf_token(const Principal& proxied) const;

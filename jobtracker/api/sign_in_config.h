@@ -13,10 +13,14 @@
 
 namespace carillon::jobtracker {
 
-// A proxy in front of the console that has authenticated its users and names them in headers.
+// A proxy in front of the console that has authenticated its users and names them in headers. Its
+// address alone proves nothing: other programs may share it, above all on the same machine.
 struct ProxyUsers {
+  static constexpr const char* kSecretHeader = "x-carillon-proxy-secret";
+
   std::string user_header{};      // in lower case; empty: none
   std::string groups_header{};    // in lower case; empty: none
+  std::string secret{};           // that the proxy sends in kSecretHeader
   std::vector<RoleRule> rules{};  // about "user" and "groups"
 
   bool is_on() const { return !user_header.empty(); }

@@ -99,13 +99,13 @@ Result<net::HttpResponse> SignIn::sign_in_by_code(const std::string& code,
                                                   const OidcAttempt& attempt,
                                                   const net::HttpCall& call) {
   const Claims claims = CARILLON_TRY(provider_.claims_for(code, attempt));
-  const std::string name = CARILLON_TRY(name_in(claims));
-  const Person person = CARILLON_TRY(person_by_rules(claims, name, config_.oidc.rules));
+  const OidcNames names = CARILLON_TRY(names_in(claims, config_.oidc.name_claim));
+  const Person person = CARILLON_TRY(person_by_rules(claims, names, config_.oidc.rules));
   const std::string key = CARILLON_TRY(key_.wait());
   ConsoleSession session =
-      make_session(kOidcKind, name, around_.clock.wall_now(), config_.session_length);
+      make_session(kOidcKind, person.name, around_.clock.wall_now(), config_.session_length);
   session.own_role = person.own_role;
-  Principal principal{.kind = session.kind, .name = name};
+  Principal principal{.kind = session.kind, .name = person.name};
   if (person.own_role) principal.role = person.own_role->role;
   auto state = CARILLON_TRY(signed_in(session, principal, "", key, is_secure(call)));
   log_sign_in(log_, principal, call.peer);

@@ -34,26 +34,37 @@ void QueryDesk::audit(const Asker& asker, const wire::Query& message) {
   if (const Group* group = catalog_.group(message.group)) question.group = group->name;
   if (message.since_us > 0)
     question.from_id = IdSource::first_of(WallTime{Duration{message.since_us}});
-  read(asker, question, [this, asker, question](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    wire::Rows reply;
-    const auto& rows = std::get<AuditAnswer>(answer.value()).rows;
-    for (const AuditRow& row : rows) {
-      reply.rows.push_back({{"time", format_time(row.at)},
-                            {"by", row.by},
-                            {"kind", row.kind},
-                            {"address", row.address},
-                            {"action", row.action},
-                            {"group", row.group},
-                            {"task_id", row.task_id},
-                            {"outcome", row.outcome},
-                            {"before", row.before},
-                            {"after", row.after}});
-    }
-    if (static_cast<std::int64_t>(rows.size()) == question.limit)
-      reply.next = key_text({rows.back().id});
-    clients_.answer(asker, std::move(reply));
-  });
+  read_audit(asker, question, {});
+}
+
+// Reads on while rows of node groups are left out that the asker may not see, so that the end of a
+// page does not tell of them.
+void QueryDesk::read_audit(const Asker& asker, ListAudit question, wire::Rows reply) {
+  read(asker, question,
+       [this, asker, question, reply = std::move(reply)](Result<ReadAnswer> answer) mutable {
+         if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+         const auto& rows = std::get<AuditAnswer>(answer.value()).rows;
+         for (const AuditRow& row : rows) {
+           if (!asker.may_see(row.group)) continue;
+           reply.rows.push_back({{"time", format_time(row.at)},
+                                 {"by", row.by},
+                                 {"kind", row.kind},
+                                 {"address", row.address},
+                                 {"action", row.action},
+                                 {"group", row.group},
+                                 {"task_id", row.task_id},
+                                 {"outcome", row.outcome},
+                                 {"before", row.before},
+                                 {"after", row.after}});
+         }
+         const bool has_more = static_cast<std::int64_t>(rows.size()) == question.limit;
+         if (has_more && reply.rows.empty()) {
+           question.before_id = rows.back().id;
+           return read_audit(asker, question, std::move(reply));
+         }
+         if (has_more) reply.next = key_text({rows.back().id});
+         clients_.answer(asker, std::move(reply));
+       });
 }
 
 // The answer to `show` has one row.

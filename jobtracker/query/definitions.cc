@@ -18,9 +18,11 @@ constexpr int kLookedAtMax = 4'000;
 void QueryDesk::list(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  const auto visible = visible_parts(asker, group.value());
+  if (!visible) return clients_.answer(asker, wire::Rows{});
   const auto after = numbers(message.after);
   const ListDefinitions question{
-      .groups = parts_of(group.value()),
+      .groups = *visible,
       .task_id = message.task_id,
       .after = DefinitionId{after.empty() ? 0 : static_cast<std::int32_t>(after.front())},
       .limit = page_of(message)};

@@ -140,7 +140,9 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
   const auto after = numbers(message.after);
   const JobId from{after.empty() ? 0 : after.front()};
   const auto limit = static_cast<std::size_t>(page_of(message));
-  const auto parts = parts_of(group.value());
+  const auto visible = visible_parts(asker, group.value());
+  if (!visible) return clients_.answer(asker, wire::Rows{});
+  const std::vector<GroupId>& parts = *visible;
   std::map<JobId, const Executing*> page;
   for (const auto& [id, entry] : executing_.all()) {
     if (id <= from || !is_of(parts, entry.row.job.group) ||
@@ -190,8 +192,10 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
     }
     states.push_back(*state);
   }
+  const auto visible = visible_parts(asker, group.value());
+  if (!visible) return clients_.answer(asker, wire::Rows{});
   const auto after = numbers(message.after);
-  ListHistory question{.groups = parts_of(group.value()),
+  ListHistory question{.groups = *visible,
                        .task_id = message.task_id,
                        .job_id = message.job_id,
                        .states = std::move(states),
@@ -338,6 +342,18 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
     reply.rows.push_back(std::move(row));
     clients_.answer(asker, std::move(reply));
   });
+}
+
+std::optional<std::vector<GroupId>> QueryDesk::visible_parts(const Asker& asker,
+                                                             GroupId group) const {
+  if (group || asker.caller == nullptr || asker.caller->principal.covers_all())
+    return parts_of(group);
+  std::vector<GroupId> visible;
+  for (const auto& [id, one] : catalog_.groups()) {
+    if (!is_hidden(asker, id)) visible.push_back(id);
+  }
+  if (visible.empty()) return std::nullopt;
+  return visible;
 }
 
 void QueryDesk::answer_unknown_job(const Asker& asker, JobId id) {

@@ -74,6 +74,7 @@ class QueryDesk {
   void counts(const Asker& asker, const wire::Query& message);
   void scripts(const Asker& asker, const wire::Query& message);
   void audit(const Asker& asker, const wire::Query& message);
+  void read_audit(const Asker& asker, ListAudit question, wire::Rows reply);
   void figures(const Asker& asker, const wire::Query& message);
   void answer_with_last_change(const Asker& asker, GroupId group, const std::string& task_id,
                                wire::Row row);
@@ -95,6 +96,9 @@ class QueryDesk {
                      bool is_due) const;
   wire::Field reason_none_is_free(GroupId group, const wire::SpecGlance& glance) const;
   std::string group_name(GroupId id) const;
+  // The partitions to search: those of the group, or of all groups that the asker may see. Empty:
+  // all. None: the asker may see no group.
+  std::optional<std::vector<GroupId>> visible_parts(const Asker& asker, GroupId group) const;
   // Whether jobs of this partition do not exist for it.
   bool is_hidden(const Asker& asker, GroupId part) const;
   void read_output(const Asker& asker, const wire::Query& message);
@@ -103,7 +107,8 @@ class QueryDesk {
   std::vector<GroupId> parts_of(GroupId group) const;
   GroupId whole(GroupId part) const;  // the group that this partition belongs to
   bool is_in_memory(GroupId group) const;
-  std::string page_after(GroupId named, const ListWaiting& last) const;
+  // `parts`: those that are searched; empty: all.
+  static std::string page_after(const std::vector<GroupId>& parts, const ListWaiting& last);
   // The groups of one page of `nodes` and `groups`: consecutive partitions that are ours. None: the
   // asker was sent to the owner.
   struct GroupPage {

@@ -23,7 +23,8 @@ struct PrincipalRow {
   WallTime created_at{};
   std::string created_by{};  // the name of a principal
   WallTime expires_at{};     // WallTime{}: never
-  std::string language{};    // user: of the console; empty: the browser's
+  // user: of the console; empty: the browser's. link: "key" if a key of the store made it.
+  std::string language{};
 
   bool operator==(const PrincipalRow&) const = default;
 };

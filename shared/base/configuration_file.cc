@@ -34,17 +34,19 @@ constexpr std::array kPrograms{
         "lease silence isolate_after pregenerate_horizon pregenerate_period preload_capacity "
         "definition_memory alarm alarm_file alarm_when alarm_interval smtp smtp_file smtp_from "
         "console_read_only console_url oidc_issuer oidc_client_id oidc_client_secret_file "
-        "oidc_role proxy_user_header proxy_groups_header proxy_role "
-        "name "
+        "oidc_name_claim oidc_role proxy_user_header proxy_secret_file proxy_groups_header "
+        "proxy_role name "
         "log_level"},
     KeysOfProgram{"tasktracker",
-                  "tracker group threads name label allow http http_job_networks drain_timeout "
+                  "tracker group threads name label allow metrics http_job_networks drain_timeout "
                   "kill_grace kill_leftovers "
                   "stop_without_lease cpu_max memory_max output_max data xxl_admin xxl_appname "
                   "xxl_port xxl_address xxl_token xxl_token_file http_cert http_key xxl_ca run_as "
                   "xxl_log_path xxl_log_days token_file keys insecure log_level"},
-    KeysOfProgram{"jobclient",
-                  "tracker connect_timeout answer_timeout token_file keys insecure data output"}};
+    KeysOfProgram{
+        "jobclient",
+        "tracker http_url ca connect_timeout answer_timeout token_file keys insecure data "
+        "output"}};
 
 Error bad_file(const std::string& path, int line, const std::string& what) {
   const std::string where = line > 0 ? path + ":" + std::to_string(line) : path;

@@ -41,6 +41,8 @@ class ServerTransport {
   // Ends the connections of a principal (Sender::principal), now or within a moment. Frames that
   // have arrived are still delivered.
   virtual void end_connections(const std::string& principal) { (void)principal; }
+  // Called every few seconds: ends connections of clients that may not connect any more.
+  virtual void end_outdated_connections() {}
 };
 
 class ClientReceiver {

@@ -266,13 +266,13 @@ class Access(ApiTest):
                          {"name": "ci", "kind": "token", "role": "viewer", "groups": ["ours"]})
         self.assertEqual(self.api.call("DELETE", "/tokens/ci").status, 200)
         wait_for("the token to be revoked", lambda: api.get("/whoami").status == 401)
-        user = {"name": "ann", "role": "editor", "password": "correct horse"}
+        user = {"name": "ann", "role": "editor", "groups": ["ours"], "password": "correct horse"}
         self.assertEqual(self.api.post("/users", user).status, 201)
         wait_for("the user", lambda: self.api.items("/users"))
         self.assertEqual(self.api.post("/users", user).status, 409)
         self.assertEqual(self.api.call("PATCH", "/users/ann", {"role": "viewer"}).status, 200)
         wait_for("the change", lambda: self.api.items("/users")[0]["role"] == "viewer")
-        key = self.api.post("/keys", {"name": "worker-1", "role": "worker"})
+        key = self.api.post("/keys", {"name": "worker-1", "role": "worker", "groups": ["ours"]})
         self.assertEqual(key.status, 201, key)
         self.assertEqual(len(key.json["secret_key"]), 40)
 

@@ -49,7 +49,7 @@ class Metrics(E2eTest):
         self.http = self.one.tracker.ready()["http"]
 
     def worker(self):
-        worker = self.one.start_worker("--http", "127.0.0.1:0")
+        worker = self.one.start_worker("--metrics", "127.0.0.1:0")
         return worker.ready()["http"]
 
     def metrics(self):

@@ -52,7 +52,10 @@ class Browser:
         return self.ask("POST", SESSION, {"name": name, "password": password}, **more)[0]
 
     def session(self, port=None):
-        status, _, body = self.ask("GET", SESSION, port=port)
+        def answered():
+            answer = self.ask("GET", SESSION, port=port)
+            return None if answer[0] == 503 else answer  # it is starting
+        status, _, body = wait_for("an answer", answered)
         assert status == 200, (status, body)
         return body
 
@@ -76,6 +79,12 @@ class SignInTest(E2eTest):
         self.port = harness.free_port()
         self.one = self.cluster(store, flags=("--http", f"127.0.0.1:{self.port}", *flags))
         return Browser(self.port)
+
+    def secret_file(self, name, text):
+        file = pathlib.Path(self.folder) / name
+        file.touch(0o600)
+        file.write_text(text, "utf-8")
+        return file
 
     def add_user(self, name="anna", role="editor"):
         self.one.client("users", "new", name, "--role", role, "--group", "*", "--password-file", "-",
@@ -223,9 +232,7 @@ class Oidc(SignInTest):
         super().setUp()
         self.provider = OidcProvider(self.folder)
         self.addCleanup(self.provider.close)
-        secret = pathlib.Path(self.folder) / "client-secret"
-        secret.touch(0o600)
-        secret.write_text(SECRET, "utf-8")
+        secret = self.secret_file("client-secret", SECRET)
         self.browser = self.start("--oidc-issuer", self.provider.issuer, "--oidc-client-id", CLIENT,
                                   "--oidc-client-secret-file", secret,
                                   "--oidc-role", "groups=ops:operator:billing-*|mail")
@@ -259,7 +266,10 @@ class Oidc(SignInTest):
         self.provider.claims["groups"] = ["dev"]
         self.assertIn("has%20no%20role", self.sign_in()[0])
         self.assertFalse(self.browser.is_signed_in())
-        self.one.client("users", "new", "carl", "--role", "viewer", "--group", "*", "--no-password")
+        add = ("--role", "viewer", "--group", "*", "--no-password")
+        self.one.client("users", "new", "carl", *add)  # a name that people may choose
+        self.assertIn("has%20no%20role", self.sign_in()[0])
+        self.one.client("users", "new", "4711", *add)
         self.assertEqual(self.sign_in()[0], "/")
         self.assertEqual(self.browser.session()["principal"]["role"], "viewer")
 
@@ -276,10 +286,15 @@ class Oidc(SignInTest):
 class Proxy(SignInTest):
     RULES = ("--proxy-user-header", "X-Remote-User", "--proxy-groups-header", "X-Remote-Groups",
              "--proxy-role", "groups=ops:operator:*")
-    OPS = {"X-Remote-User": "dora", "X-Remote-Groups": "dev, ops"}
+    OPS = {"X-Remote-User": "dora", "X-Remote-Groups": "dev, ops",
+           "X-Carillon-Proxy-Secret": "between us"}
+
+    def setUp(self):
+        super().setUp()
+        self.rules = (*self.RULES, "--proxy-secret-file", self.secret_file("proxy-secret", "between us\n"))
 
     def test_the_proxy_names_the_user(self):
-        self.start(*self.RULES, "--behind-proxy", "127.0.0.1/32")
+        self.start(*self.rules, "--behind-proxy", "127.0.0.1/32")
         browser = Browser(self.port, self.OPS)
         principal = browser.session()["principal"]
         self.assertEqual((principal["kind"], principal["name"], principal["role"]),
@@ -289,17 +304,27 @@ class Proxy(SignInTest):
         self.assertEqual(browser.ask("POST", "/api/v1/jobs/default/x:suspend")[0], 404)
         self.assertFalse(Browser(self.port, {**self.OPS, "X-Remote-Groups": "dev"}).is_signed_in())
 
+    def test_other_programs_at_the_address_of_the_proxy_cannot_name_a_user(self):
+        self.start(*self.rules, "--behind-proxy", "127.0.0.1/32")
+        for secret in ("", "between", "between us, between us"):
+            browser = Browser(self.port, {**self.OPS, "X-Carillon-Proxy-Secret": secret})
+            self.assertFalse(browser.is_signed_in(), secret)
+            self.assertEqual(browser.ask("GET", "/api/v1/jobs")[0], 401)
+
     def test_others_cannot_name_a_user(self):
-        self.start(*self.RULES, "--behind-proxy", "192.0.2.0/24")
+        self.start(*self.rules, "--behind-proxy", "192.0.2.0/24")
         browser = Browser(self.port, self.OPS)
         self.assertFalse(browser.is_signed_in())
         self.assertEqual(browser.ask("GET", "/api/v1/jobs")[0], 401)
 
-    def test_needs_the_address_of_the_proxy(self):
-        one = self.cluster(tracker=False, flags=self.RULES)
-        tracker = one.start_tracker(wait=False)
-        self.assertEqual(tracker.wait(), 2)
-        self.assertIn("--proxy-user-header needs --behind-proxy", tracker.log())
+    def test_needs_the_address_and_the_secret_of_the_proxy(self):
+        for flags, missing in ((self.rules, "--behind-proxy"),
+                               ((*self.RULES, "--behind-proxy", "127.0.0.1/32"), "--proxy-secret-file")):
+            with self.subTest(missing):
+                one = self.cluster(tracker=False, flags=flags)
+                tracker = one.start_tracker(wait=False)
+                self.assertEqual(tracker.wait(), 2)
+                self.assertIn(f"--proxy-user-header needs {missing}", tracker.log())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import {durationText, localTime, spanMs} from "../lib/format.js";
 import {toneOf} from "./status.js";
 
 const kHeight = 36;
-const kWidth = 12;
+// With the gap, as wide as a finger needs (24).
+const kWidth = 20;
 
 export function RunStrip({runs}) {
   const shown = [...runs].reverse();
@@ -25,7 +26,7 @@ export function RunStrip({runs}) {
     return html`<li key=${run.job_id + ":" + run.attempt}><a href=${runAddress(run.job_id)} aria-label=${words} title=${words}>
       <svg width=${kWidth} height=${kHeight} viewBox=${`0 0 ${kWidth} ${kHeight}`} class=${"tone-" + toneOf(run.state)} aria-hidden="true">
         <rect x="1" y=${kHeight - height} width=${kWidth - 2} height=${height} rx="1.5" fill="currentColor" />
-        ${isBad && html`<path d=${`M3 ${kHeight - 5}l6 3M9 ${kHeight - 5}l-6 3`} stroke="var(--ground)" stroke-width="1.5" />`}
+        ${isBad && html`<path d=${`M6 ${kHeight - 6}l8 4M14 ${kHeight - 6}l-8 4`} stroke="var(--ground)" stroke-width="1.5" />`}
       </svg></a></li>`;
   })}</ol>`;
 }

@@ -16,6 +16,7 @@
 #include <boost/beast/http/write.hpp>
 
 #include "shared/base/utf8.h"
+#include "shared/net/http/http_stream.h"
 #include "shared/net/http/own_name.h"
 #include "shared/net/http/proxy_headers.h"
 
@@ -73,71 +74,6 @@ void fill_head(http::response<Body>& message, const HttpResponse& response, bool
 
 }  // namespace
 
-// Does not keep the server or the connection alive: pending work of the connection does that.
-struct HttpStream::State {
-  State(const std::shared_ptr<HttpServerParts>& its_parts,
-        const std::shared_ptr<HttpSession>& its_session)
-      : parts(its_parts), session(its_session) {}
-
-  // After the server has stopped, the work is only destroyed, never run.
-  template <class Work>
-  void post(Work work) {
-    const auto owner = parts.lock();
-    if (!owner) return;
-    boost::asio::post(owner->io, [session = session, work = std::move(work)]() mutable {
-      if (const auto one = session.lock()) work(*one);
-    });
-  }
-
-  const std::weak_ptr<HttpServerParts> parts;
-  const std::weak_ptr<HttpSession> session;
-  std::atomic<std::size_t> waiting{0};  // bytes
-  std::atomic<bool> is_open{true};
-};
-
-// Owned by the handles of a stream, so that it ends with the last one.
-struct HttpStream::Handle {
-  explicit Handle(std::shared_ptr<State> its_state) : state(std::move(its_state)) {}
-  ~Handle() { end(); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-
-  void end() {
-    if (has_ended.exchange(true)) return;
-    state->post([](HttpSession& session) { session.end_stream(); });
-  }
-
-  const std::shared_ptr<State> state;
-  std::atomic<bool> has_ended{false};
-};
-
-bool HttpStream::write(std::string piece) const {
-  State& state = *handle_->state;
-  if (!state.is_open || handle_->has_ended) return false;
-  if (piece.empty()) return true;
-  const std::size_t before = state.waiting.fetch_add(piece.size());
-  if (before > 0 && before + piece.size() > kStreamBytesMax) {
-    if (state.is_open.exchange(false))
-      state.post([](HttpSession& session) { session.abort_stream(); });
-    return false;
-  }
-  state.post([piece = std::move(piece)](HttpSession& session) mutable {
-    session.write_piece(std::move(piece));
-  });
-  return true;
-}
-
-std::size_t HttpStream::waiting() const { return handle_->state->waiting; }
-
-bool HttpStream::is_open() const { return handle_->state->is_open && !handle_->has_ended; }
-
-void HttpStream::end() const { handle_->end(); }
-
-void HttpStream::abort() const {
-  if (handle_->state->is_open.exchange(false))
-    handle_->state->post([](HttpSession& session) { session.abort_stream(); });
-}
-
 struct HttpResponder::State {
   State(std::shared_ptr<HttpServerParts> its_parts, std::shared_ptr<HttpSession> its_session)
       : parts(std::move(its_parts)), session(std::move(its_session)) {}
@@ -164,8 +100,9 @@ void HttpResponder::send(HttpResponse response) const { state_->send(std::move(r
 HttpStream HttpResponder::stream(HttpResponse head) const {
   const auto stream = std::make_shared<HttpStream::State>(state_->parts, state_->session);
   if (!state_->is_sent.exchange(true)) {
-    boost::asio::post(state_->parts->io, [session = std::move(state_->session),
-                                          head = std::move(head), stream]() mutable {
+    // At once on the server's thread: what it posts itself may be overtaken by pieces of others.
+    boost::asio::dispatch(state_->parts->io, [session = std::move(state_->session),
+                                              head = std::move(head), stream]() mutable {
       session->begin_stream(std::move(head), std::move(stream));
     });
   }
@@ -498,7 +435,7 @@ void HttpSession::watch_reader() {
   buffer_.clear();
   stream_.async_read_some(buffer_.prepare(kHeadReadBytes),
                           [self = shared_from_this()](beast::error_code failure, std::size_t) {
-                            if (!self->stream_state_) return;
+                            if (!self->stream_state_) return self->after_stream(failure);
                             failure ? self->abort_stream() : self->watch_reader();
                           });
 }
@@ -539,11 +476,20 @@ void HttpSession::end_stream() {
   if (!stream_state_ || is_writing_) return;
   stream_state_->is_open = false;
   stream_state_.reset();
-  if (is_head_) return close();
+  // The read in watch_reader() has no time-out.
+  const auto then = [self = shared_from_this()](beast::error_code, std::size_t) {
+    self->close();
+    beast::error_code ignored;  // Without a connection there is no read.
+    self->stream_.socket().cancel(ignored);
+  };
+  if (is_head_) return then({}, 0);
   stream_.expires_after(parts_.config.patience);
-  boost::asio::async_write(
-      stream_, http::make_chunk_last(),
-      [self = shared_from_this()](beast::error_code, std::size_t) { self->close(); });
+  boost::asio::async_write(stream_, http::make_chunk_last(), then);
+}
+
+// The client closes the connection, or has a while for it.
+void HttpSession::after_stream(beast::error_code failure) {
+  if (failure == boost::asio::error::operation_aborted && stream_.socket().is_open()) drop_rest();
 }
 
 void HttpSession::abort_stream() {
@@ -561,6 +507,11 @@ void HttpSession::abort_stream() {
 void HttpSession::end() {
   close();
   if (!parser_ || parser_->is_done()) return;
+  drop_rest();
+}
+
+// Receives for a while what nobody reads.
+void HttpSession::drop_rest() {
   state_ = State::kEnds;
   drop_bytes_ = kDropBytesMax;
   parser_.reset();

@@ -115,6 +115,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool hold(std::size_t bytes);
   bool hold_answer(std::size_t bytes);
   void watch_reader();
+  void after_stream(boost::beast::error_code failure);
+  void drop_rest();
   void write_next_piece();
   void on_piece_written(boost::beast::error_code failure);
 

@@ -59,6 +59,13 @@ Status check_folder(const fs::path& path) {
   return denied(path, "is writable by other users", "chmod go-w");
 }
 
+// Whether only this process's user and root can write to a file.
+bool is_closed(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && check_owner(path, status.st_uid).ok() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 Result<std::string> read_secret(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
@@ -191,7 +198,7 @@ std::map<std::string, std::string> read_allowed_clients(const std::string& folde
   std::error_code failure;
   for (fs::directory_iterator next(fs::path{folder} / "clients", failure), end;
        !failure && next != end; next.increment(failure)) {
-    if (next->path().extension() != ".pub") continue;
+    if (next->path().extension() != ".pub" || !is_closed(next->path())) continue;
     auto key = read_key(next->path());
     if (key.ok()) keys.emplace(std::move(key).value(), next->path().stem().string());
   }

@@ -55,8 +55,8 @@ Status write_client_keys(const std::string& folder, const ClientKeys& keys);
 // Removes these files, and the folder if it is empty then.
 void remove_client_keys(const std::string& folder);
 
-// The public keys in clients/*.pub, with the names of the files without ".pub"; other files are
-// skipped.
+// The public keys in clients/*.pub, with the names of the files without ".pub". Other files are
+// skipped, and so are those that another user could have written.
 std::map<std::string, std::string> read_allowed_clients(const std::string& folder);
 
 }  // namespace carillon::net

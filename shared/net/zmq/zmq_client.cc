@@ -402,7 +402,8 @@ void ZmqClient::retry_after(Duration wait) {
 std::string ZmqClient::denied_reason() const {
   if (pass_.keys) {
     return "access denied: the job tracker does not know the key " + pass_.keys_folder +
-           "/client.pub (copy it to the folder clients in the job tracker's key folder)";
+           "/client.pub, or it was revoked or has expired (an administrator makes keys with "
+           "jobclient keys new NAME --role ROLE)";
   }
   return "access denied: the token in " + connection_->token.path + " is not the job tracker's";
 }

@@ -1,6 +1,8 @@
 #include <cerrno>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +30,7 @@ namespace {
 constexpr int kRequestsPerTurnMax = 256;
 constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // exceeded by at most one frame
 constexpr std::string_view kStoredKey = "key:";
+constexpr std::string_view kFileKey = "file:";
 constexpr int kServerLingerMs = 300;  // for the last answers, in the destructor
 
 // The access control of a server.
@@ -107,6 +110,7 @@ class ZmqServer final : public ServerTransport {
   Status send(const Peer& peer, std::string frame) override;
   std::string endpoint() const override { return endpoint_.text(); }
   void end_connections(const std::string& principal) override;
+  void end_outdated_connections() override;
 
  private:
   // A connection of a stored key.
@@ -118,6 +122,7 @@ class ZmqServer final : public ServerTransport {
 
   Result<std::optional<std::string>> principal_of(const std::string& key) const;
   void note_connection(const Sender& sender, int descriptor);
+  void end_connections_if(const std::function<bool(const std::string&)>& is_to_end);
   bool read_frames();
   // Reads one frame and returns its size; none: no frame waits.
   std::optional<std::size_t> read_frame();
@@ -128,6 +133,7 @@ class ZmqServer final : public ServerTransport {
   const Entrance entrance_;
   const StoredKey stored_key_;
   std::map<int, Connection> connections_;  // by descriptor
+  std::set<std::string> refused_files_;    // principals whose files have gone
   ServerReceiver* receiver_ = nullptr;
   std::string token_path_;  // of a file that was written
   zmq::context_t context_;
@@ -203,29 +209,51 @@ Result<std::optional<std::string>> ZmqServer::principal_of(const std::string& ke
   if (key == entrance_.own) return std::optional<std::string>{"tracker:"};
   const auto allowed = read_allowed_clients(keys_folder_);
   const auto found = allowed.find(key);
-  if (found != allowed.end()) return std::optional{"file:" + found->second};
-  if (!stored_key_) return std::optional<std::string>{};
-  const std::optional<std::string> name = CARILLON_TRY(stored_key_(key));
-  return name ? std::optional{std::string{kStoredKey} + *name} : std::nullopt;
+  if (found != allowed.end()) return std::optional{std::string{kFileKey} + key + found->second};
+  const bool is_stored = stored_key_ && CARILLON_TRY(stored_key_(key));
+  return is_stored ? std::optional{std::string{kStoredKey} + key} : std::nullopt;
 }
 
 // ZeroMQ says which descriptor a message came from, but cannot end a connection.
 void ZmqServer::note_connection(const Sender& sender, int descriptor) {
-  if (!sender.principal.starts_with(kStoredKey) || descriptor < 0) return;
+  const bool may_be_revoked =
+      sender.principal.starts_with(kStoredKey) || sender.principal.starts_with(kFileKey);
+  if (!may_be_revoked || descriptor < 0) return;
   Connection& connection = connections_[descriptor];
   if (connection.peer == sender.peer && connection.principal == sender.principal) return;
   connection = {
       .peer = sender.peer, .principal = sender.principal, .address = peer_address(descriptor)};
+  // It may have waited since before its file was removed.
+  if (sender.principal.starts_with(kFileKey)) end_outdated_connections();
+}
+
+void ZmqServer::end_connections(const std::string& principal) {
+  end_connections_if([&](const std::string& one) { return one == principal; });
+}
+
+// Files of keys may have been removed or replaced.
+void ZmqServer::end_outdated_connections() {
+  if (keys_folder_.empty()) return;
+  const auto allowed = read_allowed_clients(keys_folder_);
+  end_connections_if([&](const std::string& one) {
+    if (!one.starts_with(kFileKey)) return false;
+    const std::string key = one.substr(kFileKey.size(), kCurveKeyCharacters);
+    const bool is_refused = !allowed.contains(key);
+    if (is_refused) refused_files_.insert(one);
+    return is_refused;
+  });
 }
 
 // A descriptor may have become another connection meanwhile: its peer's address tells.
-void ZmqServer::end_connections(const std::string& principal) {
+void ZmqServer::end_connections_if(const std::function<bool(const std::string&)>& is_to_end) {
   std::erase_if(connections_, [&](const auto& one) {
     const auto& [descriptor, connection] = one;
     const PeerAddress now = peer_address(descriptor);
     const bool is_open = !now.empty() && now == connection.address;
-    if (is_open && connection.principal == principal) ::shutdown(descriptor, SHUT_RDWR);
-    return !is_open || connection.principal == principal;
+    if (!is_open) return true;
+    if (!is_to_end(connection.principal)) return false;
+    ::shutdown(descriptor, SHUT_RDWR);
+    return true;
   });
 }
 
@@ -272,7 +300,8 @@ std::optional<std::size_t> ZmqServer::read_frame() {
                         .principal = metadata_of(body, "User-Id"),
                         .address = metadata_of(body, "Peer-Address")};
     note_connection(sender, zmq_msg_get(body.handle(), ZMQ_SRCFD));
-    receiver_->on_frame(sender, body.to_string_view());
+    if (!refused_files_.contains(sender.principal))
+      receiver_->on_frame(sender, body.to_string_view());
   }
   return body.size();
 }

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "carillon/result.h"
@@ -18,14 +17,14 @@
 // not destroy a transport within a call of its receiver.
 namespace carillon::net {
 
-// The name of a client whose public key is kept outside the folder of keys; none: there is none.
-// Error: it is not known yet.
-using StoredKey = std::function<Result<std::optional<std::string>>(const std::string& public_key)>;
+// Whether a client's public key is kept outside the folder of keys. Error: it is not known yet.
+using StoredKey = std::function<Result<bool>(const std::string& public_key)>;
 
 // Listens at "tcp://HOST:PORT"; port 0: any free port; host *: all addresses. On loopback it writes
 // the token file of the port and deletes it at the end. Other addresses need keys or
 // access.insecure. The error names the remedy. With keys, a client's key is in the folder
-// (principal "file:NAME"), is `stored_key` ("key:NAME"), or is the server's own ("tracker:").
+// (principal "file:" with the key and then its name), is a `stored_key` ("key:" with the
+// key), or is the server's own ("tracker:").
 Result<std::unique_ptr<ServerTransport>> listen_zmq(EventLoop& loop, const Environment& environment,
                                                     const std::string& endpoint,
                                                     const Access& access,

@@ -22,12 +22,17 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 using ::testing::SizeIs;
 
 PrincipalRow row(const std::string& kind, const std::string& name, const std::string& secret) {
   return {.principal = {.kind = kind, .name = name, .role = Role::kEditor, .groups = {"ops"}},
           .secret = secret};
+}
+
+std::vector<std::string> names(const std::vector<PrincipalRow>& rows) {
+  std::vector<std::string> found;
+  for (const PrincipalRow& one : rows) found.push_back(one.principal.name);
+  return found;
 }
 
 TEST(AccessRegistry, FindsPrincipalsByKeyAndTokenUntilTheyExpire) {
@@ -46,7 +51,7 @@ TEST(AccessRegistry, FindsPrincipalsByKeyAndTokenUntilTheyExpire) {
   EXPECT_EQ(registry.with_token("crl_x")->name, "ci");
   now += seconds{10};
   EXPECT_FALSE(registry.with_token("crl_x").has_value());
-  EXPECT_THAT(registry.take_expired(), ElementsAre(Pair("token", "ci")));
+  EXPECT_THAT(names(registry.take_expired()), ElementsAre("ci"));
   EXPECT_THAT(registry.take_expired(), IsEmpty());
 }
 
@@ -61,8 +66,7 @@ TEST(AccessRegistry, NamesThePrincipalsThatLostRights) {
   EXPECT_EQ(registry.version(), version);
 
   bert.principal.role = Role::kViewer;
-  EXPECT_THAT(registry.put_all({anna, bert}),
-              ElementsAre(Pair("key", "bert"), Pair("key", "carl")));
+  EXPECT_THAT(names(registry.put_all({anna, bert})), ElementsAre("bert", "carl"));
   EXPECT_GT(registry.version(), version);
 }
 

@@ -93,6 +93,13 @@ struct OidcTest : ::testing::Test {
                      .rules = {parse_role_rule("groups=ops:operator:mail").value()}}};
   }
 
+  void add_without_password(const std::string& name, Role role) {
+    PrincipalRow row = user_row(name, role);
+    row.secret = kNoPassword;
+    store.add(row);
+    tracker.read();
+  }
+
   // Sends the browser to the provider, which redirects it.
   net::HttpResponse start() {
     const auto response = browser.ask(tracker, "GET", "/api/v1/oidc/start");
@@ -253,17 +260,78 @@ TEST_F(OidcTest, WithoutARuleThereIsNoRole) {
   EXPECT_THAT(reason(come_back()), HasSubstr("'carl' has no role"));
 }
 
+TEST_F(OidcTest, OnlyAVerifiedEmailCounts) {
+  SignInConfig given = config();
+  given.oidc.rules = {parse_role_rule("email=boss@example.com:admin:*").value()};
+  SignInTracker strict(clock, store, given,
+                       [this](const HttpRequest& request) { return provider.answer(request); });
+  const auto sign_in = [&] {
+    provider.take(browser.ask(strict, "GET", "/api/v1/oidc/start").headers.at("Location"));
+    attempt = "carillon_oidc=" + provider.state;
+    return reason(come_back(strict, "code=code-1&state=" + provider.state));
+  };
+  provider.claims.erase("preferred_username");
+  provider.claims["email"] = "boss@example.com";
+  EXPECT_THAT(sign_in(), HasSubstr("'4711' has no role"));
+  for (const Json& unverified : {Json(false), Json("false"), Json("yes"), Json(1), Json(nullptr)}) {
+    provider.claims["email_verified"] = unverified;
+    EXPECT_THAT(sign_in(), HasSubstr("'4711' has no role")) << unverified;
+  }
+  provider.claims["email_verified"] = true;
+  EXPECT_EQ(sign_in(), "signed in");
+  EXPECT_EQ(browser.principal(strict)->name, "boss@example.com");
+}
+
 TEST_F(OidcTest, AStoredUserWithoutAPasswordHasTheStoredRole) {
-  PrincipalRow carl = user_row("carl", Role::kViewer);
-  carl.secret = kNoPassword;
-  store.add(carl);
-  tracker.read();
+  add_without_password("4711", Role::kViewer);
   start();
   EXPECT_EQ(reason(come_back()), "signed in");
+  EXPECT_EQ(browser.principal(tracker)->name, "4711");
   EXPECT_EQ(browser.principal(tracker)->role, Role::kViewer);
-  ASSERT_TRUE(store.remove(kUserKind, "carl").ok());
+  ASSERT_TRUE(store.remove(kUserKind, "4711").ok());
   tracker.read();
   EXPECT_FALSE(browser.principal(tracker)) << "the session had no role of its own";
+}
+
+TEST_F(OidcTest, AStoredUserKeepsTheLanguage) {
+  add_without_password("4711", Role::kViewer);
+  start();
+  EXPECT_EQ(reason(come_back()), "signed in");
+  browser.ask(tracker, "GET", "/api/v1/session");
+  EXPECT_EQ(browser.ask(tracker, "PUT", "/api/v1/session/language", R"({"language":"zh"})").status,
+            200);
+  EXPECT_EQ(store.find(kUserKind, "4711")->language, "zh");
+  EXPECT_EQ(store.find(kUserKind, "4711")->secret, kNoPassword);
+  EXPECT_EQ(store.find(kUserKind, "4711")->principal.role, Role::kViewer);
+}
+
+TEST_F(OidcTest, AChosenNameTakesOverNobody) {
+  add_without_password("carl", Role::kAdmin);
+  start();
+  EXPECT_EQ(reason(come_back()), "signed in");
+  EXPECT_EQ(browser.principal(tracker)->role, Role::kOperator) << "by the rule";
+  EXPECT_EQ(browser.ask(tracker, "PUT", "/api/v1/session/language", R"({"language":"zh"})").status,
+            403)
+      << "the token is not known yet";
+  browser.ask(tracker, "GET", "/api/v1/session");
+  EXPECT_EQ(browser.ask(tracker, "PUT", "/api/v1/session/language", R"({"language":"zh"})").status,
+            409);
+  provider.claims["groups"] = "dev";
+  start();
+  EXPECT_THAT(reason(come_back()), HasSubstr("no user without a password named '4711'"));
+}
+
+TEST_F(OidcTest, TheAdministratorMayTrustAnotherClaim) {
+  SignInConfig given = config();
+  given.oidc.name_claim = "preferred_username";
+  add_without_password("carl", Role::kViewer);
+  SignInTracker trusting(clock, store, given,
+                         [this](const HttpRequest& request) { return provider.answer(request); });
+  provider.take(browser.ask(trusting, "GET", "/api/v1/oidc/start").headers.at("Location"));
+  attempt = "carillon_oidc=" + provider.state;
+  EXPECT_EQ(reason(come_back(trusting, "code=code-1&state=" + provider.state)), "signed in");
+  EXPECT_EQ(browser.principal(trusting)->name, "carl");
+  EXPECT_EQ(browser.principal(trusting)->role, Role::kViewer);
 }
 
 TEST_F(OidcTest, DoesNotTakeOverAUserWithAPassword) {
@@ -274,12 +342,22 @@ TEST_F(OidcTest, DoesNotTakeOverAUserWithAPassword) {
   EXPECT_EQ(browser.principal(tracker)->role, Role::kOperator);
 }
 
-TEST_F(OidcTest, NamesThePersonByAVerifiedEmailOrTheSubject) {
-  EXPECT_EQ(name_in({{"preferred_username", {"carl"}}, {"sub", {"1"}}}).value(), "carl");
-  EXPECT_EQ(name_in({{"email", {"c@x.org"}}, {"email_verified", {"true"}}, {"sub", {"1"}}}).value(),
-            "c@x.org");
-  EXPECT_EQ(name_in({{"email", {"c@x.org"}}, {"sub", {"1"}}}).value(), "1");
-  EXPECT_FALSE(name_in({{"preferred_username", {"carl\nadmin"}}, {"sub", {"1"}}}).ok());
+TEST_F(OidcTest, NamesThePerson) {
+  const auto shown = [](const Claims& claims) { return names_in(claims, "").value().shown; };
+  EXPECT_EQ(shown({{"preferred_username", {"carl"}}, {"email", {"c@x.org"}}, {"sub", {"1"}}}),
+            "carl");
+  EXPECT_EQ(shown({{"email", {"c@x.org"}}, {"sub", {"1"}}}), "c@x.org");
+  EXPECT_EQ(shown({{"sub", {"1"}}}), "1");
+  EXPECT_FALSE(names_in({{"preferred_username", {"carl\nadmin"}}, {"sub", {"1"}}}, "").ok());
+}
+
+TEST_F(OidcTest, NamesAStoredUserByTheSubjectOrTheTrustedClaim) {
+  const Claims claims{{"preferred_username", {"carl"}}, {"upn", {"c@x.org"}}, {"sub", {"a|1"}}};
+  EXPECT_EQ(names_in(claims, "").value().stored, "a|1");
+  EXPECT_EQ(names_in(claims, "upn").value().stored, "c@x.org");
+  EXPECT_EQ(names_in(claims, "upn").value().shown, "c@x.org");
+  EXPECT_THAT(names_in(claims, "email").error().message, HasSubstr("no claim 'email'"));
+  EXPECT_FALSE(names_in(claims, "sub").ok()) << "it cannot be the name of a principal";
 }
 
 TEST_F(OidcTest, SaysThatTheProviderIsDown) {
@@ -299,6 +377,7 @@ TEST_F(OidcTest, RefusesAProviderWithoutTls) {
   EXPECT_TRUE((OidcConfig{.issuer = "http://127.0.0.1:9", .client_id = "c"}).validate().ok());
   EXPECT_FALSE((OidcConfig{.issuer = kIssuer}).validate().ok());
   EXPECT_FALSE((OidcConfig{.client_id = "c"}).validate().ok());
+  EXPECT_FALSE((OidcConfig{.name_claim = "upn"}).validate().ok());
 }
 
 TEST_F(OidcTest, WithoutAProviderThereIsNoSuchSignIn) {

@@ -352,6 +352,7 @@ struct ProxyTest : SignInTest {
     net::HttpCall call = browser.request(method, "/api/v1/jobs");
     call.peer = "10.0.0.1";
     call.headers["x-user"] = user;
+    call.headers["x-carillon-proxy-secret"] = "between us";
     if (!groups.empty()) call.headers["x-groups"] = groups;
     return call;
   }
@@ -361,6 +362,7 @@ struct ProxyTest : SignInTest {
       store,
       {.proxy = {.user_header = "x-user",
                  .groups_header = "x-groups",
+                 .secret = "between us",
                  .rules = {parse_role_rule("groups=ops:operator:billing-*|mail").value(),
                            parse_role_rule("user=dora:admin:*").value()}}}};
 };
@@ -372,6 +374,16 @@ TEST_F(ProxyTest, TakesTheUserFromTheProxyOnly) {
                                                    .role = Role::kOperator,
                                                    .groups = {"billing-*", "mail"}}));
   call.peer = "127.0.0.1";
+  EXPECT_FALSE(behind->principal_of(call));
+}
+
+TEST_F(ProxyTest, TheProxyMustKnowTheSecret) {
+  net::HttpCall call = request("dora");
+  for (const char* wrong : {"", "between", "between us, between us", "Between us"}) {
+    call.headers["x-carillon-proxy-secret"] = wrong;
+    EXPECT_FALSE(behind->principal_of(call)) << wrong;
+  }
+  call.headers.erase("x-carillon-proxy-secret");
   EXPECT_FALSE(behind->principal_of(call));
 }
 
@@ -403,8 +415,17 @@ TEST_F(ProxyTest, ChangesNeedTheToken) {
   EXPECT_TRUE(behind->refusal_of(change));
 }
 
-TEST(SignInConfig, AProxysHeaderNeedsTheProxysAddress) {
+TEST(SignInConfig, AProxysHeaderNeedsTheProxysSecret) {
   SignInConfig config{.proxy = {.user_header = "x-user"}};
+  EXPECT_THAT(config.validate(true).error().message, HasSubstr("--proxy-secret-file"));
+  config.proxy.secret = "two\nlines";
+  EXPECT_FALSE(config.validate(true).ok());
+  config.proxy = {.secret = "s"};
+  EXPECT_FALSE(config.validate(true).ok());
+}
+
+TEST(SignInConfig, AProxysHeaderNeedsTheProxysAddress) {
+  SignInConfig config{.proxy = {.user_header = "x-user", .secret = "s"}};
   EXPECT_FALSE(config.validate(false).ok());
   EXPECT_TRUE(config.validate(true).ok());
   config.proxy = {.groups_header = "x-groups"};
