@@ -61,7 +61,7 @@ void send_act(Api& api, const Operation& operation, wire::Act act, OnDone done) 
 
 // ---- tags ----
 
-bool has_tag(const JobSpec& spec, const std::string& tag) {
+bool is_tagged(const JobSpec& spec, const std::string& tag) {
   return std::find(spec.tags.begin(), spec.tags.end(), tag) != spec.tags.end();
 }
 
@@ -75,7 +75,7 @@ void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
                  const std::string& tag, bool adds, OnDone done) {
   auto spec = spec_in(shown);
   if (!spec.ok()) return done(spec.error());
-  if (has_tag(spec.value(), tag) == adds) return done({});
+  if (is_tagged(spec.value(), tag) == adds) return done({});
   if (const Status hidden = check_no_mask(spec.value()); !hidden.ok()) return done(hidden.error());
   change_tag(spec.value(), tag, adds);
   std::vector<JobSpec> jobs;

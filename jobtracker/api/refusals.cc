@@ -10,24 +10,19 @@
 namespace carillon::jobtracker::api {
 namespace {
 
-struct VerbOfAction {
+struct NamedVerb {
   std::string_view action;
   wire::Verb verb;
 };
 // A bulk action does not name its action in its path; a trigger needs the least right of them.
-constexpr std::array kVerbs{VerbOfAction{"cancel", wire::Verb::kCancel},
-                            VerbOfAction{"suspend", wire::Verb::kSuspend},
-                            VerbOfAction{"resume", wire::Verb::kResume},
-                            VerbOfAction{"trigger", wire::Verb::kTrigger},
-                            VerbOfAction{"rerun", wire::Verb::kTrigger},
-                            VerbOfAction{"batch", wire::Verb::kTrigger},
-                            VerbOfAction{"kill", wire::Verb::kKill},
-                            VerbOfAction{"split", wire::Verb::kSplitGroup},
-                            VerbOfAction{"drain", wire::Verb::kDrainNode},
-                            VerbOfAction{"isolate", wire::Verb::kIsolateNode},
-                            VerbOfAction{"release", wire::Verb::kReleaseNode},
-                            VerbOfAction{"restore", wire::Verb::kSetScript},
-                            VerbOfAction{"clean", wire::Verb::kCleanHistory}};
+constexpr std::array kVerbsOfPaths{
+    NamedVerb{"cancel", wire::Verb::kCancel},       NamedVerb{"suspend", wire::Verb::kSuspend},
+    NamedVerb{"resume", wire::Verb::kResume},       NamedVerb{"trigger", wire::Verb::kTrigger},
+    NamedVerb{"rerun", wire::Verb::kTrigger},       NamedVerb{"batch", wire::Verb::kTrigger},
+    NamedVerb{"kill", wire::Verb::kKill},           NamedVerb{"split", wire::Verb::kSplitGroup},
+    NamedVerb{"drain", wire::Verb::kDrainNode},     NamedVerb{"isolate", wire::Verb::kIsolateNode},
+    NamedVerb{"release", wire::Verb::kReleaseNode}, NamedVerb{"restore", wire::Verb::kSetScript},
+    NamedVerb{"clean", wire::Verb::kCleanHistory}};
 
 // The last part of the route's path that is no name, without an action: "script", "users".
 std::string_view noun_of(std::string_view path) {
@@ -83,9 +78,10 @@ void add_names(wire::Message& change, std::string_view path,
 std::optional<wire::Message> change_of_action(std::string_view action) {
   if (action == "tag" || action == "untag" || action == "import")
     return wire::Submit{.jobs = {JobSpec{}}};
-  const auto* const found = std::find_if(
-      kVerbs.begin(), kVerbs.end(), [&](const VerbOfAction& one) { return one.action == action; });
-  if (found == kVerbs.end()) return std::nullopt;
+  const auto* const found =
+      std::find_if(kVerbsOfPaths.begin(), kVerbsOfPaths.end(),
+                   [&](const NamedVerb& one) { return one.action == action; });
+  if (found == kVerbsOfPaths.end()) return std::nullopt;
   return wire::Act{.verb = found->verb};
 }
 
