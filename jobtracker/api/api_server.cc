@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "jobtracker/api/refusals.h"
 #include "shared/base/joined.h"
 #include "shared/base/log.h"
 #include "shared/base/utf8.h"
@@ -186,6 +187,7 @@ std::optional<Problem> ApiServer::refusal_of(const net::HttpCall& head,
   *found = std::move(match).value();
   if (found->route == nullptr) return unknown_path(*found, path);
   if (!principal->may(found->route->right)) {
+    record_refusal(*gateway_, *principal, head.peer, change_of_route(*found));
     return problem_of(Error{ErrorCode::kDenied, principal->kind + " '" + principal->name +
                                                     "' (role " + to_string(principal->role) +
                                                     ") may not do this: it needs the role " +

@@ -8,6 +8,7 @@
 #include "jobtracker/api/body.h"
 #include "jobtracker/api/job_filter.h"
 #include "jobtracker/api/operations.h"
+#include "jobtracker/api/refusals.h"
 #include "jobtracker/api/run_filter.h"
 #include "jobtracker/api/submission.h"
 #include "jobtracker/api/task_view.h"
@@ -60,7 +61,7 @@ void send_act(Api& api, const Operation& operation, wire::Act act, OnDone done) 
 
 // ---- tags ----
 
-bool has_tag(const JobSpec& spec, const std::string& tag) {
+bool is_tagged(const JobSpec& spec, const std::string& tag) {
   return std::find(spec.tags.begin(), spec.tags.end(), tag) != spec.tags.end();
 }
 
@@ -74,7 +75,7 @@ void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
                  const std::string& tag, bool adds, OnDone done) {
   auto spec = spec_in(shown);
   if (!spec.ok()) return done(spec.error());
-  if (has_tag(spec.value(), tag) == adds) return done({});
+  if (is_tagged(spec.value(), tag) == adds) return done({});
   if (const Status hidden = check_no_mask(spec.value()); !hidden.ok()) return done(hidden.error());
   change_tag(spec.value(), tag, adds);
   std::vector<JobSpec> jobs;
@@ -119,6 +120,8 @@ bool is_repetition(Api& api, const ExchangePtr& exchange, const std::optional<Ca
 
 void start_operation(Api& api, const ExchangePtr& exchange, Operation operation, Right right) {
   if (!exchange->principal.may(right)) {
+    record_refusal(api.gateway, exchange->principal, exchange->call.peer,
+                   change_of_action(operation.action));
     return exchange->fail(Error{ErrorCode::kDenied, "the action '" + operation.action +
                                                         "' needs the role " + least_role(right)});
   }

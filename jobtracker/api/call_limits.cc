@@ -3,7 +3,7 @@
 namespace carillon::jobtracker::api {
 namespace {
 
-constexpr int kNone = -1;
+constexpr int kNoPlace = -1;
 
 }  // namespace
 
@@ -27,14 +27,14 @@ void CallPlace::release(Counts& counts, int size, const std::string& principal) 
 }
 
 CallPlace::~CallPlace() {
-  if (size_ != kNone) release(*counts_, size_, principal_);
+  if (size_ != kNoPlace) release(*counts_, size_, principal_);
 }
 
 bool CallPlace::change_to(CallSize size) {
   const int wanted = static_cast<int>(size);
   if (wanted == size_) return true;
   if (!take(*counts_, wanted, principal_)) return false;
-  if (size_ != kNone) release(*counts_, size_, principal_);
+  if (size_ != kNoPlace) release(*counts_, size_, principal_);
   size_ = wanted;
   return true;
 }

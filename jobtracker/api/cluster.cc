@@ -7,6 +7,7 @@
 
 #include "jobtracker/api/api.h"
 #include "jobtracker/api/body.h"
+#include "jobtracker/api/refusals.h"
 #include "jobtracker/api/row_pages.h"
 
 namespace carillon::jobtracker::api {
@@ -183,6 +184,7 @@ void list_trackers(Api& api, const ExchangePtr& exchange) {
 
 void show_config(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"page_size", "page_token"}));
+  if (is_denied(api, exchange)) return;
   std::vector<Json> items;
   for (const ApiFacts::Setting& one : api.facts.settings)
     items.push_back({{"name", one.name}, {"value", one.value}, {"source", one.source}});

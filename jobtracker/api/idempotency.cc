@@ -10,21 +10,21 @@ namespace {
 constexpr std::size_t kKeyBytesMax = 255;
 
 // 1 .. 2^59-1, see wire::RequestNumber.
-std::int64_t number_in(const std::string& bytes) {
+std::int64_t first_number_of(const std::string& bytes) {
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < sizeof number; ++i)
     number = (number << 8) | static_cast<unsigned char>(bytes[i]);
   return static_cast<std::int64_t>(number >> 5) | 1;
 }
 
-std::int64_t number_from(const std::string& text) { return number_in(sha256_bytes(text)); }
+std::int64_t number_from(const std::string& text) { return first_number_of(sha256_bytes(text)); }
 
 }  // namespace
 
 CallKey make_call_key(const Principal& principal, const net::HttpCall& call, const std::string& key,
                       const std::string& secret) {
   const std::string text = "request number\n" + principal.kind + '\n' + principal.name + '\n' + key;
-  return {.number = {.client = number_in(hmac_sha256(secret, text)), .sequence = 1},
+  return {.number = {.client = first_number_of(hmac_sha256(secret, text)), .sequence = 1},
           .fingerprint = number_from(call.method + '\n' + call.target + '\n' + call.body)};
 }
 

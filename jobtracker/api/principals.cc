@@ -6,6 +6,7 @@
 
 #include "jobtracker/api/api.h"
 #include "jobtracker/api/body.h"
+#include "jobtracker/api/refusals.h"
 #include "jobtracker/api/row_pages.h"
 #include "shared/base/crypto.h"
 #include "shared/base/time_text.h"
@@ -25,19 +26,9 @@ Json principal_item(const PrincipalRow& row) {
   return item;
 }
 
-// As the job tracker checks them for messages.
-bool is_denied(const ExchangePtr& exchange) {
-  const Principal& principal = exchange->principal;
-  if (principal.may(Right::kAdminister) && principal.covers_all()) return false;
-  exchange->fail(Error{ErrorCode::kDenied, principal.kind + " '" + principal.name +
-                                               "' may not do this: it needs the role admin for all "
-                                               "node groups"});
-  return true;
-}
-
 void list_principals(Api& api, const ExchangePtr& exchange, const std::string& kind) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"text", "page_size", "page_token"}));
-  if (is_denied(exchange)) return;
+  if (is_denied(api, exchange)) return;
   const std::string text = exchange->parameters.text("text");
   std::vector<Json> items;
   for (const PrincipalRow& row : api.registry.rows()) {
@@ -124,7 +115,7 @@ void store_user(Api& api, const ExchangePtr& exchange, wire::PutPrincipal put, i
 
 void add_user(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
-  if (is_denied(exchange)) return;
+  if (is_denied(api, exchange)) return;
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
   wire::PutPrincipal put =
       CARILLON_TRY_CALL(exchange, read_principal(body, kUserKind, api.gateway.clock().wall_now()));
@@ -140,7 +131,7 @@ void add_user(Api& api, const ExchangePtr& exchange) {
 // Changes the fields that are given.
 void change_user(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
-  if (is_denied(exchange)) return;
+  if (is_denied(api, exchange)) return;
   const std::string& name = exchange->parts[0];
   const auto row = api.registry.row(kUserKind, name);
   if (!row) return exchange->fail(Error{ErrorCode::kNotFound, "there is no user '" + name + "'"});
@@ -166,7 +157,7 @@ void change_user(Api& api, const ExchangePtr& exchange) {
 
 void add_token(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
-  if (is_denied(exchange)) return;
+  if (is_denied(api, exchange)) return;
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
   wire::PutPrincipal put =
       CARILLON_TRY_CALL(exchange, read_principal(body, kTokenKind, api.gateway.clock().wall_now()));
@@ -178,7 +169,7 @@ void add_token(Api& api, const ExchangePtr& exchange) {
 
 void add_key(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
-  if (is_denied(exchange)) return;
+  if (is_denied(api, exchange)) return;
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
   wire::PutPrincipal put =
       CARILLON_TRY_CALL(exchange, read_principal(body, kKeyKind, api.gateway.clock().wall_now()));
@@ -195,7 +186,7 @@ void add_key(Api& api, const ExchangePtr& exchange) {
 
 void remove_principal(Api& api, const ExchangePtr& exchange, const std::string& kind) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
-  if (is_denied(exchange)) return;
+  if (is_denied(api, exchange)) return;
   const std::string& name = exchange->parts[0];
   if (!api.registry.row(kind, name))
     return exchange->fail(Error{ErrorCode::kNotFound, "there is no " + kind + " '" + name + "'"});

@@ -1,0 +1,48 @@
+#include "jobtracker/api/refusals.h"
+
+#include <gtest/gtest.h>
+
+#include "jobtracker/access/rights.h"
+
+namespace carillon::jobtracker::api {
+namespace {
+
+void handle(Api&, const ExchangePtr&) {}
+
+wire::Message change_of(std::string_view method, std::string_view path,
+                        std::vector<std::string> parts) {
+  const Route route{method, path, handle, Right::kEdit};
+  return change_of_route({.route = &route, .parts = std::move(parts)}).value();
+}
+
+TEST(Refusals, NameWhatThePathNames) {
+  const auto replaced = std::get<wire::Submit>(change_of("PUT", "/jobs/{}/{}", {"ops", "a"}));
+  EXPECT_EQ(replaced.jobs.at(0).group, "ops");
+  EXPECT_EQ(replaced.jobs.at(0).task_id, "a");
+  const auto killed = std::get<wire::Act>(change_of("POST", "/jobs/{}/{}:kill", {"ops", "a"}));
+  EXPECT_EQ(killed.verb, wire::Verb::kKill);
+  EXPECT_EQ(killed.group, "ops");
+  EXPECT_EQ(killed.task_id, "a");
+  EXPECT_EQ(std::get<wire::Act>(change_of("POST", "/runs/{}:cancel", {"17"})).job_id, JobId{17});
+  EXPECT_EQ(std::get<wire::Act>(change_of("PUT", "/jobs/{}/{}/script", {"ops", "a"})).verb,
+            wire::Verb::kSetScript);
+  EXPECT_EQ(std::get<wire::Act>(change_of("DELETE", "/groups/{}", {"ops"})).verb,
+            wire::Verb::kRemoveGroup);
+  EXPECT_EQ(std::get<wire::PutPrincipal>(change_of("PATCH", "/users/{}", {"anna"})).kind, "user");
+  EXPECT_EQ(std::get<wire::RemovePrincipal>(change_of("DELETE", "/keys/{}", {"k"})).kind, "key");
+}
+
+TEST(Refusals, ReadingIsNoChange) {
+  const Route list{"GET", "/users", handle, Right::kAdminister};
+  EXPECT_FALSE(change_of_route({.route = &list}).has_value());
+  EXPECT_FALSE(change_of_action("preview").has_value());
+}
+
+TEST(Refusals, AreOfMessagesThatAViewerMayNotSend) {
+  const Principal viewer{.kind = "token", .name = "anna", .groups = {"*"}};
+  for (const char* action : {"trigger", "batch", "tag", "import", "cancel", "clean", "restore"})
+    EXPECT_FALSE(check_access(viewer, change_of_action(action).value()).ok()) << action;
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker::api
