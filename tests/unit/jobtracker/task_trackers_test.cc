@@ -109,6 +109,10 @@ TEST(TaskTrackers, MustReportOverloadInOneShortLine) {
 std::int64_t taken_after(Error error) {
   Peer p;
   EXPECT_EQ(p.refusal(kHello), "taken");
+  p.bundle.submit(carillon::testing::job_now("a"));
+  EXPECT_EQ(p.refusal(wire::Pull{.session = SessionId{5}, .number = 1, .window = 1}), "taken");
+  EXPECT_TRUE(p.bundle.run_until([&] { return p.bundle.tables().executing.size() == 1; }));
+  const JobId job = p.bundle.tables().executing.begin()->first;
   p.bundle.connection().rolls_back = [&](const Batch& batch) -> std::optional<RolledBack> {
     for (std::size_t i = 0; i < batch.operations.size(); ++i) {
       if (std::holds_alternative<AddOutput>(batch.operations[i]))
@@ -118,7 +122,7 @@ std::int64_t taken_after(Error error) {
   };
   wire::Output output{.session = SessionId{5}};
   for (const std::int64_t sequence : {1, 2}) {
-    output.chunks.push_back({.id = {JobId{7}, 1}, .sequence = sequence, .bytes = "x"});
+    output.chunks.push_back({.id = {job, 1}, .sequence = sequence, .bytes = "x"});
   }
   const auto* taken = std::get_if<wire::OutputTaken>(&p.ask(output));
   return taken == nullptr ? -1 : taken->chunks;
@@ -171,6 +175,24 @@ TEST(TaskTrackers, CannotSendOutputOfAnothersRun) {
   EXPECT_EQ(p.bundle.stat("foreign_frames_total"), 1);
   output.origin = worker.session();  // Left on disk by an earlier process.
   EXPECT_EQ(p.refusal(output), "taken");
+}
+
+TEST(TaskTrackers, CannotSendOutputOfARunThatTheyDidNotHave) {
+  Peer p;
+  ASSERT_EQ(p.refusal(kHello), "taken");
+  JobSpec later = carillon::testing::job_at("later", p.bundle.now() + std::chrono::hours{1});
+  const JobId waiting = p.bundle.submit(later).job_id;
+  auto& worker = p.bundle.add_worker();
+  const JobId ended = p.bundle.submit(carillon::testing::job_now("theirs")).job_id;
+  ASSERT_TRUE(p.bundle.run_until([&] { return p.bundle.log("theirs").size() == 1; }));
+  for (const JobId job : {waiting, ended, JobId{7}}) {
+    wire::Output output{.session = kHello.session};
+    output.chunks.push_back({.id = {job, 1}, .sequence = 99, .bytes = "forged"});
+    EXPECT_EQ(p.refusal(output), "taken") << "so that it is not sent again";
+  }
+  EXPECT_EQ(p.bundle.stat("foreign_frames_total"), 3);
+  for (const auto& [key, row] : p.bundle.tables().output) EXPECT_NE(row.bytes, "forged");
+  EXPECT_NE(worker.session(), kHello.session);
 }
 
 TEST(TaskTrackers, ImpossibleQueriesAreRefused) {
