@@ -15,35 +15,9 @@ namespace carillon::jobtracker::api {
 namespace {
 
 // How long calls wait for what they need.
-constexpr Duration kLookPeriod = std::chrono::milliseconds{25};
+constexpr Duration kReadyPeriod = std::chrono::milliseconds{25};
 constexpr int kLooksForSecretMax = 200;
 constexpr int kLooksForRoomMax = 120;
-
-std::vector<Route> all_routes() {
-  std::vector<Route> all;
-  const auto add = [&all](std::span<const Route> routes) {
-    all.insert(all.end(), routes.begin(), routes.end());
-  };
-  add(job_routes());
-  add(job_change_routes());
-  add(transfer_routes());
-  add(run_routes());
-  add(output_routes());
-  add(history_routes());
-  add(cluster_routes());
-  add(script_routes());
-  add(schedule_routes());
-  add(calendar_routes());
-  add(alarm_routes());
-  add(figure_routes());
-  add(search_routes());
-  add(event_routes());
-  add(operation_routes());
-  add(principal_routes());
-  add(frame_routes());
-  add(document_routes());
-  return all;
-}
 
 std::string path_of_target(const std::string& target) { return target.substr(0, target.find('?')); }
 
@@ -136,6 +110,32 @@ net::HttpResponse response_to(const Problem& problem, const Router::Match& match
 }
 
 }  // namespace
+
+std::vector<Route> all_routes() {
+  std::vector<Route> all;
+  const auto add = [&all](std::span<const Route> routes) {
+    all.insert(all.end(), routes.begin(), routes.end());
+  };
+  add(job_routes());
+  add(job_change_routes());
+  add(transfer_routes());
+  add(run_routes());
+  add(output_routes());
+  add(history_routes());
+  add(cluster_routes());
+  add(script_routes());
+  add(schedule_routes());
+  add(calendar_routes());
+  add(alarm_routes());
+  add(figure_routes());
+  add(search_routes());
+  add(event_routes());
+  add(operation_routes());
+  add(principal_routes());
+  add(frame_routes());
+  add(document_routes());
+  return all;
+}
 
 Result<std::unique_ptr<ApiServer>> ApiServer::start(Config config, const AccessRegistry& registry) {
   auto gateway = CARILLON_TRY(Gateway::start(config.own_address, config.make_transport));
@@ -254,7 +254,7 @@ void ApiServer::handle_when_ready(Handler handler, CallSize size, const Exchange
   if (!waits) return handle(handler, exchange);
   if (!has_room && looks >= kLooksForRoomMax) return exchange->fail(too_many_calls());
   if (gateway_->is_stopped()) return;  // It gets 503.
-  gateway_->after(kLookPeriod, [this, handler, size, exchange, looks] {
+  gateway_->after(kReadyPeriod, [this, handler, size, exchange, looks] {
     handle_when_ready(handler, size, exchange, looks + 1);
   });
 }

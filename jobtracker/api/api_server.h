@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jobtracker/api/api.h"
 #include "jobtracker/api/call_limits.h"
@@ -13,6 +14,9 @@
 #include "shared/net/http/refusal_log.h"
 
 namespace carillon::jobtracker::api {
+
+// The operations of the API. docs/reference/access.md has the same table.
+std::vector<Route> all_routes();
 
 // Answers the calls of /api/v1. It finds out who calls and passes the requests on, with the
 // principal, through the gateway; whether the principal may do it is decided by the job tracker
