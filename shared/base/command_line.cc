@@ -17,7 +17,7 @@ constexpr const char* kConfig = "config";
 Error wrong_usage(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
 
 std::string flag_names(const Option& option) {
-  const std::string flag = "--" + option.name;
+  const std::string flag = "--" + flag_name(option);
   return option.letter == 0 ? flag : std::string{"-"} + option.letter + "," + flag;
 }
 
@@ -69,7 +69,7 @@ Status run(CLI::App& app, const std::vector<std::string>& arguments) {
 
 void collect(const CLI::App& app, const std::vector<Option>& options, CommandLine& line) {
   for (const Option& option : options) {
-    const std::vector<std::string>& found = app.get_option("--" + option.name)->results();
+    const std::vector<std::string>& found = app.get_option("--" + flag_name(option))->results();
     if (found.empty()) continue;
     std::vector<std::string>& values = line.values[option.name];
     values.insert(values.end(), found.begin(), found.end());
@@ -84,12 +84,12 @@ Status collect_once(const CLI::App& app, const std::string& name, std::string& v
   return {};
 }
 
-Status collect_common(const CLI::App& app, const Program& program, CommandLine& line) {
+Status collect_common(const CLI::App& app, const std::vector<Option>& options, CommandLine& line) {
   line.help = line.help || app.count(std::string{"--"} + kHelp) > 0;
   line.version = line.version || app.count(std::string{"--"} + kVersion) > 0;
   CARILLON_TRY(collect_once(app, kCompletion, line.completion));
   CARILLON_TRY(collect_once(app, kConfig, line.config));
-  collect(app, program.options, line);
+  collect(app, options, line);
   return {};
 }
 
@@ -169,13 +169,13 @@ Error unknown_flag(const Program& program, const Verb* verb, const std::string& 
   std::vector<std::string> known{"--help", "--version", "--config", "--completion"};
   for (const Option& option : program.options) {
     // A typing error must not suggest a flag that disables protection.
-    if (option.name != "insecure") known.push_back("--" + option.name);
+    if (option.name != "insecure") known.push_back("--" + flag_name(option));
   }
   std::string help = program.name + " --help";
   std::string meant;
   if (verb != nullptr) {
     for (const Option& option : verb->options) {
-      known.push_back("--" + option.name);
+      known.push_back("--" + flag_name(option));
       if (flag.starts_with("--") && is_called(option.also_called, flag.substr(2)))
         meant = known.back();
     }
@@ -202,7 +202,7 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   for (const Option& option : program.options) declare(app, option);
   app.prefix_command();
   CARILLON_TRY(run(app, arguments));
-  CARILLON_TRY(collect_common(app, program, line));
+  CARILLON_TRY(collect_common(app, program.options, line));
   arguments = app.remaining();
   take_help_word(arguments, line);
   if (arguments.empty()) {
@@ -242,6 +242,16 @@ Status collect_positionals(const Program& program, const std::vector<std::string
 
 }  // namespace
 
+std::vector<Option> options_after(const Program& program, const Verb* verb) {
+  std::vector<Option> options = program.options;
+  if (verb == nullptr) return options;
+  std::erase_if(options, [&](const Option& one) {
+    return std::any_of(verb->options.begin(), verb->options.end(),
+                       [&](const Option& other) { return flag_name(other) == flag_name(one); });
+  });
+  return options;
+}
+
 std::string second_words(const Program& program, const std::string& first_word) {
   std::string all;
   for (const Verb& verb : program.verbs) {
@@ -276,12 +286,13 @@ Result<CommandLine> read_command_line(const Program& program,
   CLI::App app;
   declare_common(app);
   app.allow_extras();
-  for (const Option& option : program.options) declare(app, option);
+  const std::vector<Option> shared = options_after(program, line.verb);
+  for (const Option& option : shared) declare(app, option);
   if (line.verb != nullptr) {
     for (const Option& option : line.verb->options) declare(app, option);
   }
   CARILLON_TRY(run(app, left));
-  CARILLON_TRY(collect_common(app, program, line));
+  CARILLON_TRY(collect_common(app, shared, line));
   if (line.verb != nullptr) collect(app, line.verb->options, line);
   if (only_prints(line)) return line;
   CARILLON_TRY(collect_positionals(program, app.remaining(), line));

@@ -25,8 +25,8 @@ std::vector<Option> common_options() {
           {.name = "version", .kind = OptionKind::kSwitch, .help = "show the version"}};
 }
 
-std::vector<Option> global_options(const Program& program) {
-  std::vector<Option> options = program.options;
+std::vector<Option> global_options(const Program& program, const Verb* verb = nullptr) {
+  std::vector<Option> options = options_after(program, verb);
   for (Option& option : common_options()) options.push_back(std::move(option));
   return options;
 }
@@ -39,7 +39,7 @@ std::vector<std::string> flags_of(const std::vector<Option>& options) {
   std::vector<std::string> flags;
   for (const Option& option : options) {
     if (option.letter != 0) flags.push_back(std::string{"-"} + option.letter);
-    flags.push_back("--" + option.name);
+    flags.push_back("--" + flag_name(option));
   }
   return flags;
 }
@@ -64,7 +64,7 @@ std::string bash_values(const std::vector<Option>& options, const std::string& v
     const bool is_file = takes_file(option.placeholder);
     if (option.choices.empty() && !is_file) continue;
     const std::string start = "    " + (verb.empty() ? "*" : "'" + verb + "'*") + ":";
-    out += start + "--" + option.name;
+    out += start + "--" + flag_name(option);
     if (option.letter != 0) out += "|" + start.substr(4) + "-" + option.letter;
     // bash completes files itself.
     out += is_file ? ") return ;;\n"
@@ -185,16 +185,15 @@ std::string zsh_option(const Option& option) {
   }
   const std::string value = option.kind == OptionKind::kSwitch ? "" : "=";
   const std::string many = option.kind == OptionKind::kList ? "*" : "";
-  std::string out = " \\\n    '" + many + "--" + option.name + value + what + "'";
+  std::string out = " \\\n    '" + many + "--" + flag_name(option) + value + what + "'";
   if (option.letter != 0) out += " \\\n    '" + many + "-" + option.letter + what + "'";
   return out;
 }
 
-// `globals`: the options of all verbs.
-std::string zsh_verb(const Verb& verb, const std::vector<Option>& globals) {
+std::string zsh_verb(const Program& program, const Verb& verb) {
   std::string out = "_arguments -S";
   for (const Option& option : verb.options) out += zsh_option(option);
-  for (const Option& option : globals) out += zsh_option(option);
+  for (const Option& option : global_options(program, &verb)) out += zsh_option(option);
   for (const Positional& positional : verb.positionals) {
     const std::string values = takes_file(positional.name) ? "_files"
                                : positional.choices.empty()
@@ -230,7 +229,7 @@ std::string zsh_script(const Program& program) {
       for (const Verb& verb : program.verbs) {
         if (first_word(verb.name) != word || second_word(verb.name).empty()) continue;
         out += "    if [[ $words[2] == " + second_word(verb.name) +
-               " ]]; then shift words; ((--CURRENT)); " + zsh_verb(verb, globals) +
+               " ]]; then shift words; ((--CURRENT)); " + zsh_verb(program, verb) +
                "; return; fi\n";
       }
       const std::vector<std::string> second = verb_words(program, word);
@@ -238,7 +237,7 @@ std::string zsh_script(const Program& program) {
         out += "    if ((CURRENT == 2)); then compadd " + joined(second, " ") + "; fi\n";
       }
       for (const Verb& verb : program.verbs) {
-        if (verb.name == word) out += "    " + zsh_verb(verb, globals) + "\n";
+        if (verb.name == word) out += "    " + zsh_verb(program, verb) + "\n";
       }
       out += "    ;;\n";
     }

@@ -124,6 +124,7 @@ class ConfigurationReader {
   // removed.
   Status read_option(const Option& option, bool all_sources) {
     Configuration::Value& value = add(option.name, option.kind);
+    value.flag = flag_name(option);
     value.secret = option.secret;
     if (!option.fallback.empty()) {
       const Status status =
@@ -141,7 +142,7 @@ class ConfigurationReader {
     const auto given = line_.values.find(option.name);
     if (given == line_.values.end()) return {};
     const std::string letter = option.letter == 0 ? "" : std::string{'-', option.letter} + ", ";
-    const std::string flag = letter + "--" + option.name;
+    const std::string flag = letter + "--" + flag_name(option);
     if (option.kind != OptionKind::kList && given->second.size() > 1) {
       return bad_value(flag + " was given twice");
     }
@@ -313,11 +314,15 @@ Duration Configuration::duration(std::string_view name) const {
   return value(name, OptionKind::kDuration).duration;
 }
 
+bool Configuration::has_flag(std::string_view name) const {
+  return value(name).source == OptionSource::kFlag;
+}
+
 std::string Configuration::source(std::string_view name) const {
   const Value& found = value(name);
   if (found.source == OptionSource::kEnvironment) return found.place;
   if (found.source == OptionSource::kFile) return in_file(found.place, file_key(std::string{name}));
-  return "--" + std::string{name};
+  return "--" + found.flag;
 }
 
 std::vector<EffectiveOption> Configuration::effective() const {

@@ -53,7 +53,15 @@ struct Option {
   // value that is too small; kDuration: for zero.
   std::string if_empty{};
   bool secret = false;  // masked in effective()
+  // The flag's name, where it differs: "http". A verb's option may have the same flag, which then
+  // is this one's before the verb, and the other's after it.
+  std::string flag{};
 };
+
+// The name of an option's flag.
+inline const std::string& flag_name(const Option& option) {
+  return option.flag.empty() ? option.name : option.flag;
+}
 
 // An argument without a flag. It is read by name, like an option.
 struct Positional {
@@ -87,6 +95,9 @@ struct Program {
   bool reads_environment = true;  // and --help names the variables
 };
 
+// The program's options after a verb: those whose flag is not the verb's. nullptr: no verb.
+std::vector<Option> options_after(const Program& program, const Verb* verb);
+
 // Where a value came from.
 enum class OptionSource : int { kUnset = 0, kDefault = 1, kFile = 2, kEnvironment = 3, kFlag = 4 };
 
@@ -117,6 +128,8 @@ class Configuration {
   std::int64_t number(std::string_view name) const;
   Duration duration(std::string_view name) const;
 
+  // Whether a flag sets it.
+  bool has_flag(std::string_view name) const;
   // The prefix of errors about the value: "--listen", "environment CARILLON_LISTEN",
   // "configuration: FILE:3: listen".
   std::string source(std::string_view name) const;
@@ -130,6 +143,7 @@ class Configuration {
   struct Value {
     OptionKind kind = OptionKind::kText;
     OptionSource source = OptionSource::kUnset;
+    std::string flag{};
     std::string place{};  // "environment CARILLON_X", "FILE:3"
     bool secret = false;
     std::string text{};

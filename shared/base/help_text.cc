@@ -66,7 +66,7 @@ void append_heading(std::string& out, const std::string& heading) { out += "\n" 
 
 void append_option(std::string& out, const Option& option, bool with_environment) {
   std::string left = option.letter == 0 ? "" : std::string{"-"} + option.letter + ", ";
-  left += "--" + option.name;
+  left += "--" + flag_name(option);
   if (option.kind != OptionKind::kSwitch) {
     left += ' ' + (option.placeholder.empty() ? "VALUE" : option.placeholder);
   }
@@ -207,7 +207,7 @@ std::string help_text(const Program& program, const Verb* verb) {
     append_verbs(out, verbs_behind(program, verb->name));
     append_positionals(out, *verb);
     append_options(out, verb->options, false);
-    std::vector<Option> shared = program.options;
+    std::vector<Option> shared = options_after(program, verb);
     for (Option& option : shared) option.section = "Options of every verb";
     append_options(out, shared, program.reads_environment);
     append_examples(out, verb->examples);

@@ -14,7 +14,7 @@ void overwrite(char* text) { std::fill_n(text, std::strlen(text), '*'); }
 std::set<std::string, std::less<>> secret_flags(const Program& program) {
   std::set<std::string, std::less<>> flags;
   for (const Option& option : program.options) {
-    if (option.secret) flags.insert("--" + option.name);
+    if (option.secret) flags.insert("--" + flag_name(option));
   }
   return flags;
 }

@@ -124,6 +124,31 @@ TEST(Configuration, IgnoresUnknownEnvironmentVariables) {
   EXPECT_EQ(good({}, {{"CARILLON_TASK_ID", "nightly"}, {"CARILLON_CI", "1"}}).text("store"), "");
 }
 
+TEST(Configuration, AFlagMayHaveAnotherNameAndBeAnotherAfterAVerb) {
+  const Program program{
+      .name = "jobclient",
+      .options = {{.name = "http-url", .flag = "http"}},
+      .verbs = {{.name = "submit", .options = {{.name = "http"}}}, {.name = "list"}}};
+  const Environment environment{{{"CARILLON_HTTP", "a"}, {"CARILLON_HTTP_URL", "b"}}};
+  const auto read = [&](const std::vector<std::string>& arguments) {
+    const auto parsed = parse_configuration(program, arguments, environment);
+    EXPECT_TRUE(parsed.ok());
+    return parsed.ok() ? parsed.value().configuration : Configuration{};
+  };
+  const Configuration settings = read({"list"});
+  EXPECT_EQ(settings.text("http-url"), "b");
+  EXPECT_FALSE(settings.has_flag("http-url"));
+  EXPECT_EQ(settings.source("http-url"), "environment CARILLON_HTTP_URL");
+  const Configuration after = read({"list", "--http", "c"});
+  EXPECT_EQ(after.text("http-url"), "c");
+  EXPECT_EQ(after.source("http-url"), "--http");
+  const Configuration both = read({"--http", "c", "submit", "--http", "d"});
+  EXPECT_EQ(both.text("http-url"), "c");
+  EXPECT_EQ(both.text("http"), "d");
+  EXPECT_THAT(help_text(program), HasSubstr("--http"));
+  EXPECT_THAT(help_text(program), HasSubstr("CARILLON_HTTP_URL"));
+}
+
 TEST(Configuration, IgnoresTheEnvironmentWhenTheProgramOptsOut) {
   Program program = server();
   program.reads_environment = false;
