@@ -5,6 +5,7 @@
 #include "jobclient/cli/text_width.h"
 #include "jobclient/submit/stored_submits.h"
 #include "shared/base/joined.h"
+#include "shared/net/http_url.h"
 #include "shared/outbox/outbox.h"
 #include "shared/wire/spec_json.h"
 
@@ -45,15 +46,22 @@ void Context::close_client() {
 
 void Context::tell_of_others() const {
   if (data_folder().empty()) return;
-  for (const outbox::ForOthers& others : outbox::stored_for_others(
-           submissions_folder(data_folder()), configuration.list("tracker"), around.clock)) {
+  for (const outbox::ForOthers& others :
+       outbox::stored_for_others(submissions_folder(data_folder()), job_trackers(), around.clock)) {
     const std::string addresses = joined(others.addresses, ",");
+    const char* const flag = addresses.starts_with("http") ? "--http " : "--tracker ";
     err() << "jobclient: " << configuration.verb() << ": submissions stored for " << addresses
           << " are not delivered: " << others.entries << " (" << jobs_of_each()
-          << "; deliver them: `jobclient flush --tracker " << addresses
+          << "; deliver them: `jobclient flush " << flag << addresses
           << "`; remove them: `jobclient flush --discard " << addresses << "`)\n";
   }
   err().flush();
+}
+
+std::vector<std::string> Context::job_trackers() const {
+  if (!configuration.has("http-url")) return configuration.list("tracker");
+  const auto url = net::parse_http_url(configuration.text("http-url"));
+  return {url.ok() ? url.value().server() + url.value().path : configuration.text("http-url")};
 }
 
 std::string Context::data_folder() const {

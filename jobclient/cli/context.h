@@ -74,6 +74,8 @@ class Context {
   std::vector<SubmitAnswer> take_delivered();
   // Says on stderr what is stored for other trackers, and is not delivered.
   void tell_of_others() const;
+  // Their addresses, as jobs are stored for them.
+  std::vector<std::string> job_trackers() const;
   // Where jobs are stored; empty: nowhere.
   std::string data_folder() const;
 

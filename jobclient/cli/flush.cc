@@ -7,6 +7,7 @@
 #include "jobclient/submit/stored_submits.h"
 #include "shared/base/joined.h"
 #include "shared/net/endpoint.h"
+#include "shared/net/http_url.h"
 #include "shared/outbox/outbox.h"
 
 namespace carillon::cli {
@@ -16,6 +17,12 @@ using RefusedJob = std::tuple<std::string, std::string, std::string>;
 
 RefusedJob refused_job(const SubmitAnswer& answer) {
   return {answer.group, answer.task_id, answer.reason};
+}
+
+Status check_address(const std::string& text) {
+  if (!text.starts_with("http")) return net::check_endpoint(text);
+  CARILLON_TRY(net::parse_http_url(text));
+  return {};
 }
 
 int nothing_to_discard(Context& context, const std::string& addresses) {
@@ -62,7 +69,7 @@ Verb declare_flush() {
                        .placeholder = "tcp://HOST:PORT",
                        .help = "Remove the jobs that are stored for exactly this address or, "
                                "separated by commas, these addresses. Submits nothing.",
-                       .check = net::check_endpoint,
+                       .check = check_address,
                        .by_comma = true}},
           .examples =
               "  jobclient flush\n"

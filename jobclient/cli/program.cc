@@ -25,6 +25,7 @@
 #include "jobclient/cli/trigger.h"
 #include "shared/base/assert.h"
 #include "shared/net/endpoint.h"
+#include "shared/net/http_url.h"
 
 namespace carillon::cli {
 namespace {
@@ -82,6 +83,11 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_help, nullptr},
                               {declare_completion, run_completion}};
 
+Status check_http(const std::string& text) {
+  CARILLON_TRY(net::parse_http_url(text));
+  return {};
+}
+
 std::vector<Option> program_options(const std::string& state_folder) {
   constexpr const char* kConnection = "Connection";
   return {{.name = "tracker",
@@ -93,6 +99,20 @@ std::vector<Option> program_options(const std::string& state_folder) {
            .check = net::check_endpoint,
            .section = kConnection,
            .by_comma = true},
+          {.name = "http-url",
+           .placeholder = "URL",
+           .help = "Use the HTTP API of this job tracker instead, https://HOST[:PORT][/PATH], with "
+                   "a token of `jobclient tokens new` in --token-file. Write it before the verb "
+                   "submit, which has another --http.",
+           .check = check_http,
+           .section = kConnection,
+           .if_empty = "leave it out to use --tracker",
+           .flag = "http"},
+          {.name = "ca",
+           .placeholder = "FILE",
+           .help = "PEM file with the certificate authorities of an https URL.",
+           .fallback_help = "those of the system",
+           .section = kConnection},
           {.name = "connect-timeout",
            .kind = OptionKind::kDuration,
            .placeholder = "DURATION",
@@ -107,8 +127,8 @@ std::vector<Option> program_options(const std::string& state_folder) {
            .section = kConnection},
           {.name = "token-file",
            .placeholder = "FILE",
-           .help = "Access token of the job tracker. Not needed for a job tracker of the same user "
-                   "on this machine.",
+           .help = "Access token of the job tracker, or with --http an API token. Not needed for a "
+                   "job tracker of the same user on this machine.",
            .section = kConnection},
           {.name = "keys",
            .placeholder = "DIR",
@@ -116,7 +136,8 @@ std::vector<Option> program_options(const std::string& state_folder) {
            .section = kConnection},
           {.name = "insecure",
            .kind = OptionKind::kSwitch,
-           .help = "Connect without access control or encryption.",
+           .help = "Connect without access control or encryption. With --http: send the token "
+                   "without encryption, also to other machines.",
            .section = kConnection},
           {.name = "data",
            .placeholder = "DIR",
@@ -168,13 +189,33 @@ Program declare_program(const std::string& state_folder) {
   return program;
 }
 
+// --http stands for another way than the flags of ZeroMQ.
+Status check_connection(const Configuration& configuration) {
+  if (!configuration.has("http-url")) {
+    if (!configuration.has_flag("ca")) return {};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--ca goes with --http only (write --http before the verb)"};
+  }
+  for (const char* other : {"tracker", "keys"}) {
+    if (configuration.has_flag(other)) {
+      return Error{ErrorCode::kInvalidArgument, configuration.source(other) + " and " +
+                                                    configuration.source("http-url") +
+                                                    " contradict each other (give one)"};
+    }
+  }
+  return {};
+}
+
 JobClientOptions client_options(const Configuration& configuration) {
   const bool stores = configuration.verb() == "submit" && configuration.is_on("offline");
+  const bool is_http = configuration.has("http-url");
   return {.trackers = configuration.list("tracker"),
+          .http = configuration.text("http-url"),
+          .ca_file = configuration.text("ca"),
           .connect_timeout = configuration.duration("connect-timeout"),
           .answer_timeout = configuration.duration("answer-timeout"),
           .token_file = configuration.text("token-file"),
-          .keys = configuration.text("keys"),
+          .keys = is_http ? std::string{} : configuration.text("keys"),
           .insecure = configuration.is_on("insecure"),
           .outbox = stores ? OutboxUse::kStore : OutboxUse::kDeliver,
           .data = configuration.text("data"),
@@ -192,6 +233,11 @@ int run_program(const std::vector<std::string>& arguments, const Environment& en
   if (parsed.value().print) {
     around.out << *parsed.value().print;
     return kDone;
+  }
+  if (const Status fine = check_connection(parsed.value().configuration); !fine.ok()) {
+    print_failure(around.err, asks_json(arguments, environment), "", kWrongInput,
+                  fine.error().message);
+    return kWrongInput;
   }
   Context context(parsed.value().configuration, around);
   for (std::size_t i = 0; i < std::size(kVerbs); ++i) {

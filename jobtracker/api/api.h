@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,9 @@ std::span<const Route> search_routes();
 std::span<const Route> event_routes();
 std::span<const Route> operation_routes();
 std::span<const Route> principal_routes();
+std::span<const Route> frame_routes();
+// The path of frame_routes(), whose body is not JSON.
+inline constexpr std::string_view kFramesPath = "/frames";
 std::span<const Route> document_routes();
 
 }  // namespace carillon::jobtracker::api

@@ -7,6 +7,7 @@
 #include "shared/base/joined.h"
 #include "shared/base/log.h"
 #include "shared/base/utf8.h"
+#include "shared/net/http/frame_transport.h"
 
 namespace carillon::jobtracker::api {
 namespace {
@@ -32,6 +33,7 @@ std::vector<Route> all_routes() {
   add(event_routes());
   add(operation_routes());
   add(principal_routes());
+  add(frame_routes());
   add(document_routes());
   return all;
 }
@@ -77,6 +79,21 @@ bool is_json_type(std::string type) {
   while (!type.empty() && type.back() == ' ') type.pop_back();
   return type.empty() || type == "application/json" || type == "application/jsonl" ||
          type == "application/x-ndjson" || type.ends_with("+json");
+}
+
+// What is wrong with the content type of a call.
+std::optional<Problem> refusal_of_type(const net::HttpCall& head, const Route& route) {
+  const bool may_have_body = head.method != "GET" && head.method != "DELETE";
+  const std::string type = header_of(head, "content-type");
+  const bool is_frame = route.path == kFramesPath;
+  const bool fits = is_frame ? lower_ascii(type) == net::kFrameType : is_json_type(type);
+  if (!may_have_body || fits) return std::nullopt;
+  return Problem{.status = 415,
+                 .code = "invalid_argument",
+                 .detail = is_frame ? "the body must be a frame (Content-Type: " +
+                                          std::string{net::kFrameType} + ")"
+                                    : "the body must be JSON (Content-Type: application/json)",
+                 .field = "content_type"};
 }
 
 // A request to sign in is small, and its sender is not known yet.
@@ -139,14 +156,7 @@ std::optional<Problem> ApiServer::refusal_of(const net::HttpCall& head,
                                                     ") may not do this: it needs the role " +
                                                     least_role(found->route->right)});
   }
-  const bool may_have_body = head.method != "GET" && head.method != "DELETE";
-  if (may_have_body && !is_json_type(header_of(head, "content-type"))) {
-    return Problem{.status = 415,
-                   .code = "invalid_argument",
-                   .detail = "the body must be JSON (Content-Type: application/json)",
-                   .field = "content_type"};
-  }
-  return std::nullopt;
+  return refusal_of_type(head, *found->route);
 }
 
 std::optional<net::HttpResponse> ApiServer::check_head(const net::HttpCall& head) const {

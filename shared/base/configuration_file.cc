@@ -43,8 +43,10 @@ constexpr std::array kPrograms{
                   "stop_without_lease cpu_max memory_max output_max data xxl_admin xxl_appname "
                   "xxl_port xxl_address xxl_token xxl_token_file http_cert http_key xxl_ca run_as "
                   "xxl_log_path xxl_log_days token_file keys insecure log_level"},
-    KeysOfProgram{"jobclient",
-                  "tracker connect_timeout answer_timeout token_file keys insecure data output"}};
+    KeysOfProgram{
+        "jobclient",
+        "tracker http_url ca connect_timeout answer_timeout token_file keys insecure data "
+        "output"}};
 
 Error bad_file(const std::string& path, int line, const std::string& what) {
   const std::string where = line > 0 ? path + ":" + std::to_string(line) : path;

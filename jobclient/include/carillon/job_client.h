@@ -54,6 +54,11 @@ struct JobClientOptions {
   // Addresses of job trackers. The client uses the first one. If it is unreachable, the client
   // tries the next, and starts again after the last.
   std::vector<std::string> trackers{"tcp://127.0.0.1:35001"};
+  // URL of a job tracker's HTTP API, instead of `trackers`: "https://HOST[:PORT][/PATH]". It needs
+  // `token_file` with a token of `jobclient tokens new`. http:// beyond this machine also needs
+  // `insecure`, because others can then read the token.
+  std::string http{};
+  std::string ca_file{};  // PEM file with the authorities of an https URL; empty: the system's
   // Longest wait for a connection.
   Duration connect_timeout = std::chrono::seconds{5};
   // Longest wait for the answer to a sent request, counted from the start of the call across
@@ -61,7 +66,7 @@ struct JobClientOptions {
   Duration answer_timeout = std::chrono::seconds{30};
   // Access; set at most one. By default, on a loopback address, the client uses the token that a
   // job tracker of the same user wrote.
-  std::string token_file{};  // a file with the job tracker's token
+  std::string token_file{};  // a file with the job tracker's token; with `http`, with an API token
   std::string keys{};        // a folder with CURVE keys
   bool insecure = false;     // for a job tracker without access control
 

@@ -831,5 +831,20 @@ TEST(Program, PassesTheConnectionOptionsToTheClient) {
   EXPECT_EQ(options.outbox, OutboxUse::kDeliver) << "only --offline stores";
 }
 
+TEST(Program, PrefersHttpToKeysOfTheEnvironment) {
+  const Program program = declare_program();
+  const Result<Parsed> parsed =
+      parse_configuration(program, {"stats", "--token-file", "token", "--ca", "ca.pem"},
+                          Environment{{{"CARILLON_HTTP", "127.0.0.1:8080"},
+                                       {"CARILLON_HTTP_URL", "https://host"},
+                                       {"CARILLON_KEYS", "keys"}}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const JobClientOptions options = client_options(parsed.value().configuration);
+  EXPECT_EQ(options.http, "https://host") << "CARILLON_HTTP is of the job tracker";
+  EXPECT_EQ(options.ca_file, "ca.pem");
+  EXPECT_EQ(options.token_file, "token");
+  EXPECT_EQ(options.keys, "");
+}
+
 }  // namespace
 }  // namespace carillon::cli
