@@ -82,7 +82,7 @@ class Bash(E2eTest):
                 ("jobclient list --output jsonl\t --tas\t", ["list", "--output", "jsonl", "--task-id"]),
                 ("jobclient help imp\tcr\t", ["help", "import", "crontab"]),
                 ("jobclient completion z\t", ["completion", "zsh"]),
-                ("jobclient keys \tkeys", ["keys", "new", "keys"]),
+                ("jobclient keys n\tkeys", ["keys", "new", "keys"]),
                 ("jobtracker --lis\t", ["--listen"]),
                 ("jobtracker --log-level de\t", ["--log-level", "debug"]),
                 ("tasktracker --allow scr\t --thr\t", ["--allow", "script", "--threads"])):
