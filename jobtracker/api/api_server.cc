@@ -14,38 +14,10 @@
 namespace carillon::jobtracker::api {
 namespace {
 
-<<<<<<< HEAD
 // How long calls wait for what they need.
 constexpr Duration kReadyPeriod = std::chrono::milliseconds{25};
 constexpr int kLooksForSecretMax = 200;
 constexpr int kLooksForRoomMax = 120;
-=======
-std::vector<Route> all_routes() {
-  std::vector<Route> all;
-  const auto add = [&all](std::span<const Route> routes) {
-    all.insert(all.end(), routes.begin(), routes.end());
-  };
-  add(job_routes());
-  add(job_change_routes());
-  add(transfer_routes());
-  add(run_routes());
-  add(output_routes());
-  add(history_routes());
-  add(cluster_routes());
-  add(script_routes());
-  add(schedule_routes());
-  add(calendar_routes());
-  add(alarm_routes());
-  add(figure_routes());
-  add(search_routes());
-  add(event_routes());
-  add(operation_routes());
-  add(principal_routes());
-  add(frame_routes());
-  add(document_routes());
-  return all;
-}
->>>>>>> jhttp
 
 std::string path_of_target(const std::string& target) { return target.substr(0, target.find('?')); }
 
