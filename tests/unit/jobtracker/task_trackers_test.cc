@@ -179,7 +179,9 @@ TEST(TaskTrackers, CannotSendOutputOfAnothersRun) {
 
 TEST(TaskTrackers, CannotSendOutputOfARunThatTheyDidNotHave) {
   Peer p;
-  ASSERT_EQ(p.refusal(kHello), "taken");
+  wire::Register hello = kHello;
+  hello.name = "another";
+  ASSERT_EQ(p.refusal(hello), "taken");
   JobSpec later = carillon::testing::job_at("later", p.bundle.now() + std::chrono::hours{1});
   const JobId waiting = p.bundle.submit(later).job_id;
   auto& worker = p.bundle.add_worker();
