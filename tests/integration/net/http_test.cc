@@ -194,7 +194,7 @@ TEST(HttpServer, RefusesABodyWhoseEndIsUncertain) {
                            "HTTP/1.1\r\nTransfer-Encoding: xchunked\r\nContent-Length: 5\r\n",
                            "HTTP/1.0\r\nTransfer-Encoding: chunked\r\n"}) {
     SCOPED_TRACE(head);
-    const RawConnection raw(*b.server);
+    const RawConnection raw(b.server->url());
     raw.send("POST / " + std::string{head} + "Host: localhost\r\n\r\n0\r\n\r\n");
     const std::string answer = raw.receive_until("\n\r\n");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 "));

@@ -116,7 +116,7 @@ TEST_F(MysqlStoreTest, StandsByWithoutMigratingWhileAnotherJobTrackerWorks) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 21);
+  EXPECT_EQ(version, 22);
 }
 
 TEST_F(MysqlStoreTest, FencesASilentSession) {
