@@ -20,7 +20,8 @@ constexpr int kBusyMax = 18;
 constexpr Duration kSetBackMost = hours{3};
 
 // One for each process, node group, part of one, session or kind of run; they stay.
-constexpr std::array kOfPlaces{"alarms.watch.ends",
+constexpr std::array kOfPlaces{"access.callers",
+                               "alarms.watch.ends",
                                "alarms.watch.past",
                                "alarms.watch.said",
                                "alarms.watch.silent",
