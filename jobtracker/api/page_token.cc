@@ -16,7 +16,8 @@ constexpr std::size_t kListHashLength = 8;
 std::string hash_of_list(const std::string& list, const Parameters& parameters) {
   std::string all = list;
   for (const auto& [name, value] : parameters.all()) {
-    if (name == kTokenName || name == "page_size" || value.empty()) continue;
+    const bool is_of_form = name == kTokenName || name == "page_size" || name == "results";
+    if (is_of_form || value.empty()) continue;
     all += '\n' + name + '=' + value;
   }
   return sha256_hex(all).substr(0, kListHashLength);

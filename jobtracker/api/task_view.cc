@@ -3,14 +3,21 @@
 #include <utility>
 
 #include "shared/base/crypto.h"
+#include "shared/base/time_text.h"
+#include "shared/job/schedule.h"
 #include "shared/wire/codec.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::jobtracker::api {
+namespace {
+
+constexpr std::size_t kNextFires = 10;
+
+}  // namespace
 
 Json definition_item(const wire::Row& row) {
   Json item = item_of(row);
-  // Found with /jobs/{group}/{task_id}.
+  // Read from the history, where they are wanted.
   item["last_result"] = nullptr;
   item["success_rate"] = nullptr;
   return item;
@@ -52,6 +59,25 @@ Result<JobSpec> spec_in(const wire::Row& shown) {
   whole.task_id = text_in(shown, "task_id");
   whole.group = text_in(shown, "group");
   return whole;
+}
+
+Json next_fires(const JobSpec& spec, const wire::Row& shown) {
+  Json fires = Json::array();
+  const auto next = parse_time(text_in(shown, "next_fire"));
+  if (!next.ok()) return fires;  // it has none
+  fires.push_back(format_time(next.value()));
+  const bool repeats =
+      spec.schedule.kind == ScheduleKind::kCron || spec.schedule.kind == ScheduleKind::kEvery;
+  if (!repeats) return fires;
+  Schedule schedule = spec.schedule;
+  // The grid of an interval goes on from its next fire, whenever it began.
+  if (schedule.kind == ScheduleKind::kEvery) schedule.first = next.value();
+  auto compiled = CompiledSchedule::compile(schedule, next.value());
+  if (!compiled.ok()) return fires;
+  auto fire = compiled.value().next_fire(next.value());
+  for (; fire && fires.size() < kNextFires; fire = compiled.value().next_fire(*fire))
+    fires.push_back(format_time(*fire));
+  return fires;
 }
 
 Json json_of_spec(const JobSpec& spec) {

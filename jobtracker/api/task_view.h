@@ -20,6 +20,9 @@ bool is_one_shot(const wire::Row& row);
 
 // The spec in a row of `show`. Error: kCorrupt.
 Result<JobSpec> spec_in(const wire::Row& shown);
+// The next ten fires of a job whose row of `show` is `shown`, as a list of times, from the next one
+// that the job tracker knows.
+Json next_fires(const JobSpec& spec, const wire::Row& shown);
 // As `jobclient show` prints it.
 Json json_of_spec(const JobSpec& spec);
 // Changes with each change of the spec: "\"5f2c...\"".

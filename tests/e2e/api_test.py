@@ -1,6 +1,7 @@
 """The HTTP API at a real job tracker: everything that jobclient can do, rights, pages, repeated
 requests, events, and two job trackers of which each answers for the whole cluster."""
 
+import datetime
 import json
 import time
 
@@ -126,6 +127,46 @@ class Jobs(ApiTest):
         self.assertEqual((other.status, other.json["field"]), (400, "page_token"))
         self.assertEqual(self.api.get("/jobs", page_size=0).json["limit"], 1000)
         self.assertEqual(self.api.get("/jobs", grop="x").json["field"], "grop")
+
+    def test_the_results_of_the_last_runs_are_listed_on_request(self):
+        self.one.start_worker()
+        self.submit("works", manual=True)
+        self.submit("fails", manual=True, shell="exit 3")
+        self.submit("idle", manual=True)
+        for task in ("works", "fails"):
+            self.assertEqual(self.api.post(f"/jobs/default/{task}:trigger").status, 200)
+        wait_for("both ends", lambda: len(self.api.items("/runs/history")) == 2)
+
+        def results(**parameters):
+            return {one["task_id"]: (one["last_result"], one["success_rate"])
+                    for one in self.api.items("/jobs", **parameters)}
+
+        expected = {"works": ("succeeded", 1), "fails": ("failed", 0), "idle": (None, None)}
+        self.assertEqual(results(results="true"), expected)
+        self.assertEqual(results(results="true", page_size=1), expected)
+        self.assertEqual(results(results="true", state="suspended"), {})
+        self.assertEqual(set(results().values()), {(None, None)})
+        # A token of either form of the list continues the other.
+        token = self.api.get("/jobs", page_size=2).json["next_page_token"]
+        last = self.api.get("/jobs", page_size=2, results="true", page_token=token).json["items"]
+        self.assertEqual([(one["task_id"], one["last_result"]) for one in last],
+                         [("works", "succeeded")])
+        for wrong, field in ((self.api.get("/jobs", results="true", page_size=101), "page_size"),
+                             (self.api.get("/jobs", results="yes"), "results")):
+            self.assertEqual((wrong.status, wrong.json["field"]), (400, field), wrong)
+
+    def test_the_next_fires_of_an_interval_are_its_interval_apart(self):
+        self.submit("hourly", every="1h", first="2026-01-01T00:30:00Z")
+        self.submit("later", every="90m", first="2099-01-01T00:30:00Z")
+        self.submit("from-now", every="1h")
+        for task, minutes in (("hourly", 60), ("later", 90), ("from-now", 60)):
+            job = self.api.get(f"/jobs/default/{task}").json
+            fires = [datetime.datetime.fromisoformat(one.replace("Z", "+00:00"))
+                     for one in job["next_fires"]]
+            self.assertEqual(len(fires), 10, job)
+            self.assertEqual(job["next_fires"][0], job["next_fire"])
+            self.assertEqual({after - before for before, after in zip(fires, fires[1:])},
+                             {datetime.timedelta(minutes=minutes)})
 
     def test_export_and_import(self):
         self.submit("one", cron="0 3 * * *")
