@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "jobtracker/store/alarm_rows.h"
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/push_rows.h"
 #include "jobtracker/store/rows.h"
@@ -124,13 +125,15 @@ struct RemoveFeedback {
   std::int64_t before = 0;
 };
 
-// Deletes at most `limit` log rows, and the output of jobs, older than `before`; also old clients.
+// Deletes at most `limit` log rows, and the output of jobs, older than `before`; also old clients,
+// and silences that are over.
 // The outcome's `count` has the number of deleted rows.
 struct Purge {
   WallTime log_before{};
   WallTime clients_before{};
   WallTime counts_before{};       // counts of the log before this time; all in one step
-  std::int64_t audit_before = 0;  // audit rows with ids smaller than this; 0: none
+  std::int64_t audit_before = 0;  // audit and alarm history with ids smaller than this; 0: none
+  std::int64_t alarms_max = 0;    // rows of the alarm history that stay, the newest; 0: all
   WallTime figures_before{};      // figures of minutes before this, whole minutes at a time
   std::int64_t limit = 1000;
 };
@@ -248,12 +251,23 @@ struct PutFigures {
   FiguresRow row{};
 };
 
+// Inserts or replaces a row by its id.
+struct PutAlarmHistory {
+  AlarmHistoryRow row{};
+};
+
+// Inserts or replaces a row by its group; until the epoch: removes it.
+struct PutSilence {
+  SilenceRow row{};
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutorGroup, RemoveExecutorResult, PutExecutorGroup, ChangeExecutor,
                  PutPushRun, RemovePushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
-                 CleanLog, IndexLog, AddAudit, PutPrincipal, RemovePrincipal, PutFigures>;
+                 CleanLog, IndexLog, AddAudit, PutPrincipal, RemovePrincipal, PutFigures,
+                 PutAlarmHistory, PutSilence>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

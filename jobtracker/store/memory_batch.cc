@@ -550,7 +550,7 @@ Result<Outcome> MemoryBatch::apply(const Purge& purge) {
     put(tables_.audit, std::int64_t{tables_.audit.begin()->first}, std::nullopt);
     ++rows;
   }
-  outcome.count += rows + purge_figures(purge.figures_before, purge.limit);
+  outcome.count += rows + purge_figures(purge.figures_before, purge.limit) + purge_alarms(purge);
   return outcome;
 }
 

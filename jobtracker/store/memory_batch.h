@@ -52,6 +52,9 @@ class MemoryBatch {
   Result<Outcome> apply(const PutPrincipal& put_principal);
   Result<Outcome> apply(const RemovePrincipal& remove);
   Result<Outcome> apply(const PutFigures& figures);
+  Result<Outcome> apply(const PutAlarmHistory& history);
+  Result<Outcome> apply(const PutSilence& silence);
+  std::int64_t purge_alarms(const Purge& purge);
   std::int64_t purge_figures(WallTime before, std::int64_t limit);
   std::int64_t log_settled() const;
 

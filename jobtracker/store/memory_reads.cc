@@ -58,6 +58,7 @@ class MemoryReads {
     answer.push_runs = rows_of(tables_.push_runs);
     answer.routes = rows_of(tables_.routes);
     answer.alarms = rows_of(tables_.alarms);
+    answer.silences = rows_of(tables_.silences);
     return ReadAnswer{std::move(answer)};
   }
 
@@ -302,6 +303,22 @@ class MemoryReads {
       if (!ask.group || row.group == ask.group) answer.rows.push_back(row);
     }
     return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ListAlarmHistory& ask) const {
+    AlarmHistoryAnswer answer;
+    for (auto next = tables_.alarm_history.rbegin();
+         next != tables_.alarm_history.rend() && !is_full(answer.rows, ask.limit); ++next) {
+      const AlarmHistoryRow& row = next->second;
+      const bool fits = (ask.before_id == 0 || row.id < ask.before_id) &&
+                        (!ask.group || row.group == ask.group);
+      if (fits) answer.rows.push_back(row);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ListSilences&) const {
+    return ReadAnswer{SilencesAnswer{rows_of(tables_.silences)}};
   }
 
   Result<ReadAnswer> operator()(const ListOutput& ask) const {

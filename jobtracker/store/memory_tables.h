@@ -107,6 +107,8 @@ struct MemoryTables {
   std::map<std::int64_t, ExecutorResult> executor_results{};
   std::map<std::pair<std::string, std::int64_t>, LogEntry> feedback{};  // client group, log id
   std::map<std::pair<std::int64_t, std::int32_t>, AlarmRow> alarms{};   // alarm, line
+  std::map<std::int64_t, AlarmHistoryRow> alarm_history{};
+  std::map<GroupId, SilenceRow> silences{};
   std::map<std::tuple<JobId, std::int32_t, std::int64_t>, OutputRow> output{};
   std::map<SessionId, NodeRow> nodes{};
   std::map<std::pair<std::int64_t, std::int64_t>, StoredAnswer> answers{};  // client, slot

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "jobtracker/store/alarm_rows.h"
 #include "jobtracker/store/group_split.h"
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/push_rows.h"
@@ -57,7 +58,8 @@ struct StartAnswer {
   std::vector<ExecutorRow> executors{};
   std::vector<PushRun> push_runs{};
   std::vector<RouteRow> routes{};
-  std::vector<AlarmRow> alarms{};  // by alarm and line
+  std::vector<AlarmRow> alarms{};      // by alarm and line
+  std::vector<SilenceRow> silences{};  // by group, of all groups
 };
 
 // The best waiting jobs of a group that are due at `now`, in dispatch order, after `after`.
@@ -292,23 +294,37 @@ struct ListFigures {
 struct FiguresAnswer {
   std::vector<FiguresRow> rows{};
 };
+// Newest first.
+struct ListAlarmHistory {
+  GroupId group{};             // the whole group; 0: all
+  std::int64_t before_id = 0;  // page: rows with smaller ids; 0: from the newest
+  std::int64_t limit = 0;
+};
+struct AlarmHistoryAnswer {
+  std::vector<AlarmHistoryRow> rows{};
+};
+// All silences, by group. For the loop.
+struct ListSilences {};
+struct SilencesAnswer {
+  std::vector<SilenceRow> rows{};
+};
 struct ListNodes {};
 struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read =
-    std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadDefinition,
-                 ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors, ReadExecutorResults,
-                 FindGroup, MakeGroup, SplitGroup, ListWaiting, ListDefinitions, ListExecuting,
-                 ListHistory, ListOutput, CountWaiting, CountLog, ListScripts, ListAudit,
-                 ListFigures, CountFeedback, ListNodes, ListPrincipals>;
+using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
+                          ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
+                          ReadExecutorResults, FindGroup, MakeGroup, SplitGroup, ListWaiting,
+                          ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
+                          CountLog, ListScripts, ListAudit, ListFigures, CountFeedback, ListNodes,
+                          ListPrincipals, ListAlarmHistory, ListSilences>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
                  InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
                  DefinitionsAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
                  LogCountAnswer, ScriptsAnswer, AuditAnswer, FiguresAnswer, FeedbackCounts,
-                 NodesAnswer, PrincipalsAnswer>;
+                 NodesAnswer, PrincipalsAnswer, AlarmHistoryAnswer, SilencesAnswer>;
 
 }  // namespace carillon::jobtracker

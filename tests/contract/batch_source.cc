@@ -72,6 +72,8 @@ const BatchSource::Kind BatchSource::kKinds[] = {
     {6, &BatchSource::put_principal},
     {4, &BatchSource::remove_principal},
     {6, &BatchSource::put_figures},
+    {6, &BatchSource::put_alarm_history},
+    {4, &BatchSource::put_silence},
 };
 
 BatchSource::BatchSource(std::uint64_t seed, const std::vector<Group>& groups)
@@ -574,6 +576,7 @@ void BatchSource::purge(Operations& to) {
                      .clients_before = now_ - number_below(300) * kSecond,
                      .counts_before = earlier(),
                      .audit_before = chance(30) ? std::max<std::int64_t>(0, last_id_ - 100) : 0,
+                     .alarms_max = chance(30) ? 40 : 0,
                      .figures_before = chance(30) ? now_ - 300 * kSecond : WallTime{},
                      .limit = chance(50) ? number_below(60) + 1 : 1000});
 }
@@ -649,6 +652,23 @@ void BatchSource::put_figures(Operations& to) {
                            .backlog = number_below(1'000'000),
                            .workers = number_below(10),
                            .threads = number_below(100)}});
+}
+
+// Sometimes a delivery that is tried again.
+void BatchSource::put_alarm_history(Operations& to) {
+  const std::int64_t id = chance(80) ? ++last_id_ : std::max<std::int64_t>(1, last_id_ - 1);
+  to.push_back(PutAlarmHistory{{.id = id,
+                                .at = now_,
+                                .group = group(),
+                                .rule = chance(50) ? "late" : task_id(),
+                                .recipient = "ops@example.com",
+                                .state = static_cast<AlarmState>(number_below(4) + 1),
+                                .message = "b\xC3\xB6se"}});
+}
+
+void BatchSource::put_silence(Operations& to) {
+  const WallTime until = now_ + number_below(60) * kSecond;
+  to.push_back(PutSilence{{.group = group(), .until = chance(80) ? until : WallTime{}}});
 }
 
 void BatchSource::add_requests(Batch& batch) {

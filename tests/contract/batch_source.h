@@ -110,6 +110,8 @@ class BatchSource {
   void put_principal(Operations& to);
   void remove_principal(Operations& to);
   void put_figures(Operations& to);
+  void put_alarm_history(Operations& to);
+  void put_silence(Operations& to);
 
   SeededRandom random_;
   WallTime now_{};

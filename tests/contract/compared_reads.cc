@@ -264,6 +264,21 @@ class Reads {
     compare(ListPrincipals{}, "principals", &PrincipalsAnswer::rows);
     compare_audit();
     compare_figures();
+    compare_alarms();
+  }
+
+  void compare_alarms() {
+    compare(ListSilences{}, "silences", &SilencesAnswer::rows);
+    compare(ListAlarmHistory{.limit = kAll}, "alarm history", &AlarmHistoryAnswer::rows);
+    const auto& all = twins_.tables().alarm_history;
+    if (all.empty()) return;
+    auto at = all.begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
+    const AlarmHistoryRow one = at->second;
+    compare(ListAlarmHistory{.group = one.group, .limit = 3}, "alarm history of a group",
+            &AlarmHistoryAnswer::rows);
+    compare(ListAlarmHistory{.before_id = one.id, .limit = 10}, "page of the alarm history",
+            &AlarmHistoryAnswer::rows);
   }
 
   void compare_figures() {

@@ -58,6 +58,8 @@ struct Says {
   bool operator()(const FeedbackCounts& one) const { return !one.rows.empty(); }
   bool operator()(const NodesAnswer& one) const { return !one.nodes.empty(); }
   bool operator()(const PrincipalsAnswer& one) const { return !one.rows.empty(); }
+  bool operator()(const AlarmHistoryAnswer& one) const { return !one.rows.empty(); }
+  bool operator()(const SilencesAnswer& one) const { return !one.rows.empty(); }
 };
 
 std::string cut_bytes(int number) { return "cut off here " + std::to_string(number); }
@@ -293,6 +295,7 @@ StartAnswer Twins::compare_start(Session* who) {
   EXPECT_TRUE(start.push_runs == other.push_runs) << "push runs";
   EXPECT_TRUE(start.routes == other.routes) << "routes";
   EXPECT_TRUE(start.alarms == other.alarms) << "alarms";
+  EXPECT_TRUE(start.silences == other.silences) << "silences";
   return start;
 }
 

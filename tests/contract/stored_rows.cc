@@ -191,6 +191,15 @@ void add_ends(const MemoryTables& tables, StoredTables& to) {
         line(key.first, key.second, one.mark.failures, one.mark.recipient, one.entry.id) +
         line_of(one.entry));
   }
+  StoredTable& history = to["lts_alarm_history"];
+  history.columns = {"alarm_id", "at_us", "group_id", "rule", "recipient", "state", "message"};
+  for (const auto& [id, one] : tables.alarm_history) {
+    history.rows.push_back(
+        line(id, one.at, one.group, one.rule, one.recipient, one.state, one.message));
+  }
+  StoredTable& silences = to["lts_silence"];
+  silences.columns = {"group_id", "until_us"};
+  for (const auto& [id, one] : tables.silences) silences.rows.push_back(line(id, one.until));
   StoredTable& output = to["lts_job_output"];
   output.columns = {"job_id", "attempt", "sequence", "stream", "at_us", "bytes"};
   for (const auto& [key, one] : tables.output) {

@@ -45,7 +45,9 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_audit,
     write_principals,
     write_principal_removals,
-    write_figures};
+    write_figures,
+    write_alarm_history,
+    write_silences};
 
 }  // namespace
 

@@ -98,6 +98,8 @@ Status write_audit(WriteContext& context, const OperationIndices& indices);
 Status write_principals(WriteContext& context, const OperationIndices& indices);
 Status write_principal_removals(WriteContext& context, const OperationIndices& indices);
 Status write_figures(WriteContext& context, const OperationIndices& indices);
+Status write_alarm_history(WriteContext& context, const OperationIndices& indices);
+Status write_silences(WriteContext& context, const OperationIndices& indices);
 
 // Calls `write` with subsequences of `indices` without duplicate ids, so that each can be written
 // as a set; usually there is one.

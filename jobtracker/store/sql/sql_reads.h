@@ -51,6 +51,8 @@ class SqlReads {
   Result<ReadAnswer> read(const ListAudit& ask);
   Result<ReadAnswer> read(const ListPrincipals& ask);
   Result<ReadAnswer> read(const ListFigures& ask);
+  Result<ReadAnswer> read(const ListAlarmHistory& ask);
+  Result<ReadAnswer> read(const ListSilences& ask);
   Result<ReadAnswer> read(const CountFeedback& ask);
   Result<ReadAnswer> read(const ListNodes& ask);
 
@@ -63,6 +65,7 @@ class SqlReads {
     return db_.query(joined({"SELECT ", columns, " FROM ", table, " ORDER BY ", key}), {},
                      [&](const sql::Row& row) { rows.push_back(row_of(row)); });
   }
+  Result<std::vector<SilenceRow>> silences();
   Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
   Result<std::vector<Definition>> definitions(const ReadStart& ask,
                                               const std::vector<Group>& groups);

@@ -35,6 +35,7 @@ Result<ReadAnswer> SqlReads::read(const ReadStart& ask) {
   CARILLON_TRY(read_all(kPushRunColumns, kPushRunTable, "log_id", &push_run_of, answer.push_runs));
   CARILLON_TRY(read_all(kRouteColumns, kRouteTable, "definition_id", &route_of, answer.routes));
   CARILLON_TRY(read_all(kAlarmColumns, kAlarmTable, "alarm_id, line", &alarm_of, answer.alarms));
+  answer.silences = CARILLON_TRY(silences());
   return ReadAnswer{std::move(answer)};
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <set>
 
+#include "jobtracker/store/sql/alarms.h"
 #include "jobtracker/store/sql/audit.h"
 #include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/figures.h"
@@ -172,6 +173,7 @@ Status write_purges(WriteContext& context, const OperationIndices& indices) {
     CARILLON_TRY(context.db.execute(kDeleteCounts, SqlValues{value_of(purge.counts_before)}));
     count += CARILLON_TRY(purge_audit(context.db, purge.audit_before, purge.limit));
     count += CARILLON_TRY(purge_figures(context.db, purge.figures_before, purge.limit));
+    count += CARILLON_TRY(purge_alarms(context.db, purge, context.batch.now));
   }
   return {};
 }

@@ -94,7 +94,7 @@ TEST_F(MysqlStoreTest, DoesNotWaitForASessionThatEndedCleanly) {
 TEST_F(MysqlStoreTest, StandsByWithoutMigratingWhileAnotherJobTrackerWorks) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
-  run("DELETE FROM lts_schema WHERE version = 23");
+  run("DELETE FROM lts_schema WHERE version = 24");
   looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
@@ -116,7 +116,7 @@ TEST_F(MysqlStoreTest, StandsByWithoutMigratingWhileAnotherJobTrackerWorks) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 22);
+  EXPECT_EQ(version, 23);
 }
 
 TEST_F(MysqlStoreTest, FencesASilentSession) {

@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAnOpenStoreAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaWithoutChangingIt) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (24, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (25, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 24, this program knows up to 23: install a newer "
+                               " has schema 25, this program knows up to 24: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -136,6 +136,8 @@ TEST_F(SqliteStoreTest, MigratesTheTablesOfGroups) {
                                "DROP TABLE lts_audit;\n"
                                "DROP TABLE lts_principal;\n"
                                "DROP TABLE lts_figures;\n"
+                               "DROP TABLE lts_alarm_history;\n"
+                               "DROP TABLE lts_silence;\n"
                                "ALTER TABLE lts_job_log DROP COLUMN executor_log_id;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN number;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN address;\n"
