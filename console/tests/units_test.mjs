@@ -8,7 +8,9 @@ import {test} from "node:test";
 import en from "../src/messages/en.js";
 import zh from "../src/messages/zh.js";
 import {parseAnsi, withoutAnsi} from "../src/lib/ansi.js";
+import {setLanguage} from "../src/lib/i18n.js";
 import {fieldOfProblem, toFields, toSpec} from "../src/job/spec.js";
+import {scheduleWords} from "../src/job/words.js";
 
 const source = new URL("../src/", import.meta.url).pathname;
 const files = readdirSync(source, {recursive: true}).filter((name) => name.endsWith(".js") && !name.includes("messages"));
@@ -61,6 +63,36 @@ test("a spec survives the form", () => {
   assert.equal(fieldOfProblem("schedule.cron"), "cron");
   assert.equal(fieldOfProblem("retries.base"), "retry_base");
   assert.equal(fieldOfProblem("addresses[2]"), "addresses");
+});
+
+test("schedules have words in both languages", async () => {
+  globalThis.document = {documentElement: {}};
+  const words = [
+    [{cron: "0 0 2 * * ?"}, "Every day at 02:00", "每天 02:00"],
+    [{cron: "30 2 * * *"}, "Every day at 02:30", "每天 02:30"],
+    [{cron: "@daily"}, "Every day at 00:00", "每天 00:00"],
+    [{cron: "0 0/10 * * * ?"}, "Every 10 minutes", "每 10 分钟"],
+    [{cron: "*/1 * * * *"}, "Every minute", "每分钟"],
+    [{cron: "0 5 0/2 * * ? *"}, "Every 2 hours at minute 5", "每 2 小时的第 5 分"],
+    [{cron: "*/5 * * * * ?"}, "Every 5 seconds", "每 5 秒"],
+    [{cron: "0 0 9,17 ? * MON-FRI"}, "Monday to Friday at 09:00 and 17:00", "星期一至星期五 09:00和17:00"],
+    [{cron: "0 9 * * 1,5"}, "Monday and Friday at 09:00", "星期一和星期五 09:00"],
+    [{cron: "0 0 9 ? * 2"}, "Monday at 09:00", "星期一 09:00"],
+    [{cron: "*/15 * * * 6"}, "Every 15 minutes on Saturday", "星期六每 15 分钟"],
+    [{cron: "15 0 3 L * ?"}, "The last day of every month at 03:00:15", "每月最后一天 03:00:15"],
+    [{cron: "0 3 1 * *"}, "Day 1 of every month at 03:00", "每月 1 日 03:00"],
+    [{cron: "0 3 24 DEC *"}, "December 24 of every year at 03:00", "每年12月24日 03:00"],
+    [{every: "1h30m"}, "Every 1 h 30 min", "每 1 h 30 min"],
+    [{fixed_delay: "90s"}, "1 min 30 s after the end of each run", "每次运行结束后 1 min 30 s"],
+    [{manual: true}, "Only when somebody or a parent job triggers it.", "仅在手动或由父任务触发时运行。"],
+  ];
+  // A step that begins again each hour, either of two days, a weekday of the month, one year.
+  for (const cron of ["*/7 * * * *", "0 9 1 * 1", "0 0 9 ? * 2#1", "0 0 9 15W * ?", "0 0 9 1 1 ? 2027", "0 9 * 3 *", "x"])
+    words.push([{cron}, "", ""]);
+  for (const [language, place] of [["en", 1], ["zh", 2]]) {
+    await setLanguage(language);
+    for (const one of words) assert.equal(scheduleWords(one[0]), one[place], JSON.stringify(one[0]));
+  }
 });
 
 test("escape sequences become classes or nothing", () => {

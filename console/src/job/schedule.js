@@ -3,17 +3,18 @@ import {html} from "../lib/html.js";
 import {post} from "../lib/api.js";
 import {useEffect, useState} from "../lib/html.js";
 import {useSettled} from "../lib/fetching.js";
-import {language, t, word} from "../lib/i18n.js";
+import {t, word} from "../lib/i18n.js";
 import {localTime, relativeTime, utcTime, weekday} from "../lib/format.js";
 import {scheduleOf} from "./spec.js";
+import {scheduleWords} from "./words.js";
 import {Loading} from "../ui/basics.js";
 
-/// Asks for the words and fires of a spec's schedule; null while nothing can be asked.
+/// Asks for the fires of a spec's schedule; null while nothing can be asked.
 export function usePreview(spec) {
   const asked = scheduleOf(spec);
   const settled = useSettled(asked, 300);
   const [state, setState] = useState({});
-  const key = JSON.stringify(settled) + language.get();
+  const key = JSON.stringify(settled);
   useEffect(() => {
     if (!settled) return setState({});
     const control = new AbortController();
@@ -53,5 +54,6 @@ export function Preview({spec}) {
   if (preview.error) return html`<div class="notice warn" role="status"><div>${preview.error}</div></div>`;
   if (preview.isLoading && !preview.fires) return html`<${Loading} />`;
   if (!preview.fires) return null;
-  return html`<div class="preview" role="status">${preview.words && html`<strong>${preview.words}</strong>`}<${Fires} fires=${preview.fires} /></div>`;
+  const words = scheduleWords(spec);
+  return html`<div class="preview" role="status">${words && html`<strong>${words}</strong>`}<${Fires} fires=${preview.fires} /></div>`;
 }

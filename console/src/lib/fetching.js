@@ -3,8 +3,8 @@ import {useCallback, useEffect, useRef, useState} from "./html.js";
 import {get} from "./api.js";
 import {useLive} from "./live.js";
 
-/// `path` null asks nothing. `on`: the events after which to ask again.
-export function useFetch(path, query = {}, {on = []} = {}) {
+/// `path` null asks nothing. `on`: the events after which to ask again, at most once in `quietMs`.
+export function useFetch(path, query = {}, {on = [], quietMs} = {}) {
   const [state, setState] = useState({data: null, error: null, isLoading: path !== null});
   const key = path === null ? null : path + "?" + JSON.stringify(query);
   const running = useRef(null);
@@ -41,7 +41,7 @@ export function useFetch(path, query = {}, {on = []} = {}) {
     return () => running.current?.abort();
   }, [load]);
   const reload = useCallback(() => load(false), [load]);
-  useLive(on, reload, key !== null);
+  useLive(on, reload, key !== null, quietMs);
   const isOf = state.key === key;
   return {
     data: isOf ? state.data : null,

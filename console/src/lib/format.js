@@ -70,6 +70,15 @@ export function durationText(ms, {isShort = false} = {}) {
     .join(" ");
 }
 
+const kUnits = {ms: 1, s: 1e3, m: 60e3, h: 3600e3, d: 86400e3};
+
+/// "1h30m" in milliseconds; null if it is no duration.
+export function durationMs(text) {
+  const parts = [...text.trim().matchAll(/(\d+)(ms|s|m|h|d)/g)];
+  if (parts.length === 0 || parts.map((part) => part[0]).join("") !== text.trim()) return null;
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * kUnits[unit], 0);
+}
+
 /// Between two times, in milliseconds; null when one is unknown.
 export function spanMs(from, until) {
   const start = parseTime(from);

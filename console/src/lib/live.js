@@ -71,8 +71,8 @@ export function stopLive() {
   liveState.set("off");
 }
 
-/// Calls back, at most every two seconds, when an event of these types came.
-export function useLive(types, callback, isOn = true) {
+/// Calls back, at most once in `quietMs`, when an event of these types came.
+export function useLive(types, callback, isOn = true, quietMs = kQuietMs) {
   const latest = useRef(callback);
   latest.current = callback;
   const key = types.join();
@@ -89,7 +89,7 @@ export function useLive(types, callback, isOn = true) {
           last = Date.now();
           if (!document.hidden) latest.current(type, data);
         },
-        Math.max(50, last + kQuietMs - Date.now()),
+        Math.max(50, last + quietMs - Date.now()),
       );
     };
     listeners.add(listener);

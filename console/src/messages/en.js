@@ -120,7 +120,7 @@ export default flatten({
     success_help: "Share of the last 20 runs that succeeded", views: "Saved views", view_all: "All", view_suspended: "Suspended",
     view_quarantined: "Quarantined", view_schedules: "Cron jobs", view_save: "Save this view", view_forget: "Forget the view {name}",
     view_help: "The view is kept in this browser. To share it, send the address of the page.",
-    text_hint: "task id, description, owner, command", all_chosen: "All jobs that match the filter",
+    text_hint: "task id, description, owner, tag", all_chosen: "All jobs that match the filter",
     choose_matching: "Choose all that match", none_match: "No job matches these filters.",
     none: "There are no jobs yet. Create one with “New job”, or submit one:",
   },
@@ -135,6 +135,13 @@ export default flatten({
     alarm_default: "Failures are reported to the recipients of the job tracker (--alarm).",
   },
   schedule: {next: "Next fires", no_fires: "No further fires."},
+  words: {
+    second: "every second", seconds: "every {n} seconds", minute: "every minute", minutes: "every {n} minutes", hour: "every hour",
+    hour_at: "every hour at minute {at}", hours: "every {n} hours", hours_at: "every {n} hours at minute {at}", day: "every day",
+    range: "{from} to {to}", last_day: "the last day of every month", month_day: "day {day} of every month",
+    year_day: "{month} {day} of every year", on: "{period} on {date}", at: "{date} at {times}", every: "every {span}",
+    fixed_delay: "{span} after the end of each run", once: "once, at {at}",
+  },
   dst: {
     gap: "skipped time", repeated: "repeated time",
     help_gap: "The clocks go forward: this fire replaces a local time that does not exist.",

@@ -93,7 +93,7 @@ export default flatten({
   jobs: {
     new: "新建任务", export: "导出", import: "导入", running: "{n} 个运行中", success_help: "最近 20 次运行的成功比例", views: "已保存的视图", view_all: "全部",
     view_suspended: "已暂停", view_quarantined: "已隔离", view_schedules: "Cron 任务", view_save: "保存此视图", view_forget: "删除视图 {name}",
-    view_help: "视图保存在此浏览器中。要分享，请发送页面地址。", text_hint: "任务 ID、描述、负责人、命令", all_chosen: "符合筛选条件的全部任务", choose_matching: "选择全部符合条件的",
+    view_help: "视图保存在此浏览器中。要分享，请发送页面地址。", text_hint: "任务 ID、描述、负责人、标签", all_chosen: "符合筛选条件的全部任务", choose_matching: "选择全部符合条件的",
     none_match: "没有符合筛选条件的任务。", none: "还没有任务。点击“新建任务”创建，或用命令提交：",
   },
   job: {
@@ -104,6 +104,12 @@ export default flatten({
     alarm_default: "失败时通知调度服务的接收人（--alarm）。",
   },
   schedule: {next: "接下来的触发", no_fires: "不再触发。"},
+  words: {
+    second: "每秒", seconds: "每 {n} 秒", minute: "每分钟", minutes: "每 {n} 分钟", hour: "每小时", hour_at: "每小时的第 {at} 分", hours: "每 {n} 小时",
+    hours_at: "每 {n} 小时的第 {at} 分", day: "每天", range: "{from}至{to}", last_day: "每月最后一天", month_day: "每月 {day} 日",
+    year_day: "每年{month}{day}日", on: "{date}{period}", at: "{date} {times}", every: "每 {span}", fixed_delay: "每次运行结束后 {span}",
+    once: "一次，于 {at}",
+  },
   dst: {
     gap: "跳过的时间", repeated: "重复的时间", help_gap: "时钟拨快：此次触发代替不存在的本地时间。", help_repeated: "时钟拨慢：此本地时间出现两次。", rule_auto: "自动",
     rule_skip: "跳过", rule_once: "一次", rule_twice: "两次",

@@ -12,7 +12,8 @@ import {WhyNot} from "../parts/why_not.js";
 import {CleanDialog} from "../parts/clean.js";
 import {Fires, usePreview} from "../job/schedule.js";
 import {TriggerDialog} from "../job/trigger.js";
-import {kindOf, runKindOf} from "../job/spec.js";
+import {runKindOf} from "../job/spec.js";
+import {scheduleWords} from "../job/words.js";
 import {Scripts} from "../job/scripts_tab.js";
 import {Act, Code, Empty, Facts, Fetched, Page, Panel, Tabs, Tags, Time} from "../ui/basics.js";
 import {Status} from "../ui/status.js";
@@ -28,7 +29,7 @@ function Schedule({job}) {
       ? []
       : ((job.kind === "cron" ? preview.fires : null) ?? job.next_fires);
   return html`<${Panel} title=${t("job.schedule")}>
-    <p class="lead">${preview.words ?? (kindOf(job.spec ?? {}) === job.kind ? t("help.kind_" + job.kind) : "")}</p>
+    <p class="lead">${scheduleWords(job.spec ?? {})}</p>
     <p class="faint">${job.schedule && html`<span class="mono">${job.schedule}</span> · `}${[
       word("kind.", job.kind),
       job.tz,

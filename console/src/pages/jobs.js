@@ -7,6 +7,7 @@ import {t, word} from "../lib/i18n.js";
 import {go, jobAddress, setQuery, to, useRoute} from "../lib/router.js";
 import {kept} from "../lib/store.js";
 import {actOnMany} from "../actions.js";
+import {cronWords} from "../job/words.js";
 import {Act, Button, Empty, Page, Tags, Time} from "../ui/basics.js";
 import {Dialog} from "../ui/dialog.js";
 import {ChoiceFilter, Filters, GroupFilter, TextFilter} from "../ui/filters.js";
@@ -45,7 +46,7 @@ const columns = [
       return t("field.schedule");
     },
     cell: (job) => html`<span class="mono">${scheduleText(job)}</span>
-    <span class="sub">${[word("kind.", job.kind), job.tz].filter(Boolean).join(" · ")}</span>`,
+    <span class="sub">${[(job.kind === "cron" && cronWords(job.schedule)) || word("kind.", job.kind), job.tz].filter(Boolean).join(" · ")}</span>`,
   },
   {
     name: "state",
@@ -67,9 +68,10 @@ const columns = [
       return t("field.last_result");
     },
     cell: (job) =>
-      job.last_result &&
-      html`<${Status} state=${job.last_result} />
-    ${job.last_fire && html`<span class="sub"><${Time} at=${job.last_fire} /></span>`}`,
+      job.last_result
+        ? html`<${Status} state=${job.last_result} />
+    ${job.last_fire && html`<span class="sub"><${Time} at=${job.last_fire} /></span>`}`
+        : "–",
   },
   {
     name: "rate",
@@ -92,6 +94,18 @@ const columns = [
     <${Tags} tags=${job.tags} href=${(tag) => to(["jobs"], {tag})} />${!job.owner && !(job.tags ?? []).length && "–"}`,
   },
 ];
+
+/// A page of jobs; then the results of their last runs, which take longer to read, and are read less often.
+function useJobs(query) {
+  const list = useList("/jobs", query, {on: ["job_changed", "run_ended", "run_started"]});
+  const results = useList("/jobs", {...query, results: "true"}, {on: ["run_ended"], quietMs: 10000});
+  const known = new Map(results.items.map((job) => [keyOf(job), job]));
+  const withResults = (job) => {
+    const {last_result, success_rate} = known.get(keyOf(job)) ?? job;
+    return {...job, last_result, success_rate};
+  };
+  return {...list, items: list.items.map(withResults)};
+}
 
 /// Filters that the person named, as buttons above the list.
 function Views() {
@@ -181,11 +195,7 @@ export default function Jobs({route}) {
   const filter = filterOf(query);
   const [chosen, setChosen] = useState(new Set());
   useEffect(() => setChosen(new Set()), [JSON.stringify(query)]);
-  const list = useList(
-    "/jobs",
-    {...filter, page: query.page, page_size: 50},
-    {on: ["job_changed", "run_ended", "run_started"]},
-  );
+  const list = useJobs({...filter, page: query.page, page_size: 50});
   const isFiltered = Object.keys(filter).length > 0;
   return html`<${Page} title=${t("nav.jobs")} actions=${html`
       <a class="button" href=${address("/jobs:export", filter)} download="jobs.jsonl"><${Icon} name="download" />${t("jobs.export")}</a>

@@ -1,19 +1,11 @@
 // Deletes history with its output: of one job, or of a whole group.
 import {html, useState} from "../lib/html.js";
 import {post} from "../lib/api.js";
+import {durationMs} from "../lib/format.js";
 import {t} from "../lib/i18n.js";
 import {Button, Problem} from "../ui/basics.js";
 import {Dialog, toast} from "../ui/dialog.js";
 import {ChoiceField, TextField} from "../ui/form.js";
-
-const kUnits = {m: 60e3, h: 3600e3, d: 86400e3};
-
-/// "90d" or "1d12h" in milliseconds; null if it is no duration.
-function ageMs(text) {
-  const parts = [...text.trim().matchAll(/(\d+)([mhd])/g)];
-  if (parts.length === 0 || parts.map((part) => part[0]).join("") !== text.trim()) return null;
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * kUnits[unit], 0);
-}
 
 export function CleanDialog({group, taskId, onClose, onDone}) {
   const [how, setHow] = useState("older_than");
@@ -21,7 +13,7 @@ export function CleanDialog({group, taskId, onClose, onDone}) {
   const [error, setError] = useState(null);
   const submit = async () => {
     try {
-      const ms = how === "all" ? 0 : ageMs(age);
+      const ms = how === "all" ? 0 : durationMs(age);
       if (ms === null) throw new Error(t("clean.not_an_age", {age}));
       const before = new Date(Date.now() - ms).toISOString();
       const answer = await post("/runs/history:clean", {
