@@ -7,7 +7,7 @@
 
 #include "jobclient/cli/job_words.h"
 #include "jobclient/cli/line_reader.h"
-#include "jobclient/cli/local_time.h"
+#include "shared/job/local_time.h"
 #include "shared/base/time_text.h"
 #include "shared/job/cron.h"
 #include "shared/job/cron_note.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "jobclient/cli/local_time.h"
+#include "shared/job/local_time.h"
 #include "jobclient/cli/text_width.h"
 #include "shared/base/time_text.h"
 #include "shared/wire/spec_json.h"

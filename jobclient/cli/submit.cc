@@ -5,7 +5,7 @@
 
 #include "jobclient/cli/follow.h"
 #include "jobclient/cli/job_flags.h"
-#include "jobclient/cli/local_time.h"
+#include "shared/job/local_time.h"
 #include "jobclient/cli/submit_lines.h"
 #include "jobclient/cli/text_width.h"
 #include "shared/base/time_text.h"

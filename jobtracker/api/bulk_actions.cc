@@ -8,7 +8,6 @@
 #include "jobtracker/api/body.h"
 #include "jobtracker/api/job_filter.h"
 #include "jobtracker/api/operations.h"
-#include "jobtracker/api/refusals.h"
 #include "jobtracker/api/run_filter.h"
 #include "jobtracker/api/submission.h"
 #include "jobtracker/api/task_view.h"
@@ -16,23 +15,32 @@
 namespace carillon::jobtracker::api {
 namespace {
 
-constexpr std::size_t kIdsMax = 1000;
+constexpr std::size_t kItemsMax = 1000;
 
 using OnDone = std::function<void(Status)>;
 using Target = Operation::Target;
 
 // ---- acts ----
 
-struct VerbOfAction {
-  std::string_view action;
-  wire::Verb verb;
-  Right right;
-};
-constexpr std::array kJobActions{VerbOfAction{"suspend", wire::Verb::kSuspend, Right::kOperate},
-                                 VerbOfAction{"resume", wire::Verb::kResume, Right::kOperate},
-                                 VerbOfAction{"trigger", wire::Verb::kTrigger, Right::kOperate},
-                                 VerbOfAction{"kill", wire::Verb::kKill, Right::kOperate},
-                                 VerbOfAction{"cancel", wire::Verb::kCancel, Right::kEdit}};
+constexpr std::array<std::pair<std::string_view, wire::Verb>, 5> kVerbs{{
+    {"suspend", wire::Verb::kSuspend},
+    {"resume", wire::Verb::kResume},
+    {"trigger", wire::Verb::kTrigger},
+    {"kill", wire::Verb::kKill},
+    {"cancel", wire::Verb::kCancel},
+}};
+
+wire::Verb verb_of(const std::string& action) {
+  return std::find_if(kVerbs.begin(), kVerbs.end(),
+                      [&](const auto& one) { return one.first == action; })
+      ->second;
+}
+
+// The action in the path of the call: "suspend" of "/jobs:suspend".
+std::string action_of(const Exchange& exchange) {
+  const std::string path{exchange.path()};
+  return path.substr(path.rfind(':') + 1);
+}
 
 // `fingerprint`: of the act; 0: it has none.
 Status status_of(const Result<wire::Message>& answer, std::int64_t fingerprint) {
@@ -106,6 +114,10 @@ void tag_job(Api& api, const Operation& operation, const Target& target, const s
 
 // ---- starting ----
 
+void send_operation(const ExchangePtr& exchange, const Operation& operation) {
+  exchange->send(operation.to_json(), operation.is_over ? 200 : 202);
+}
+
 // The same call again gets the same operation. True: it was answered.
 bool is_repetition(Api& api, const ExchangePtr& exchange, const std::optional<CallKey>& key) {
   if (!key) return false;
@@ -114,22 +126,21 @@ bool is_repetition(Api& api, const ExchangePtr& exchange, const std::optional<Ca
     return true;
   }
   const auto operation = api.operations.with_key(*key);
-  if (operation) exchange->send({{"operation", operation->to_json()}}, 202);
+  if (operation) send_operation(exchange, *operation);
   return operation != nullptr;
 }
 
-void start_operation(Api& api, const ExchangePtr& exchange, Operation operation, Right right) {
-  if (!exchange->principal.may(right)) {
-    record_refusal(api.gateway, exchange->principal, exchange->call.peer,
-                   change_of_action(operation.action));
-    return exchange->fail(Error{ErrorCode::kDenied, "the action '" + operation.action +
-                                                        "' needs the role " + least_role(right)});
-  }
+// With items the call is answered when all are done, with a filter at once.
+void start_operation(Api& api, const ExchangePtr& exchange, Operation operation) {
   operation.principal = exchange->principal;
   operation.head = head_of(exchange->call);
+  const bool has_items = operation.source.queries.empty();
+  if (has_items) {
+    operation.on_over = [exchange](const Operation& over) { send_operation(exchange, over); };
+  }
   const auto started = api.operations.start(std::move(operation));
   if (!started.ok()) return exchange->fail(started.error());
-  exchange->send({{"operation", started.value()->to_json()}}, 202);
+  if (!has_items) send_operation(exchange, *started.value());
 }
 
 // The object `filter` of a body as the parameters of a list.
@@ -151,86 +162,106 @@ Result<Parameters> filter_in(Body& body, std::initializer_list<std::string_view>
   return parameters;
 }
 
-Status check_ids_or_filter(Body& body, const char* ids) {
-  if (body.has(ids) != body.has("filter")) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               "ids and filter contradict each other, or both are missing (give one)"};
+// The objects of the list `items`; nullptr: the body has a filter instead.
+Result<const Json*> items_in(Body& body) {
+  if (body.has("items") == body.has("filter")) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "items and filter contradict each other, or both are missing (give one of them)"};
+  }
+  const Json* const items = body.value("items");
+  if (items == nullptr) return items;
+  const bool is_list =
+      items->is_array() &&
+      std::all_of(items->begin(), items->end(), [](const Json& one) { return one.is_object(); });
+  if (!is_list) return Error{ErrorCode::kInvalidArgument, "items must be a list of objects"};
+  if (items->size() <= kItemsMax) return items;
+  return Error{ErrorCode::kInvalidArgument, "items has " + std::to_string(items->size()) +
+                                                " elements, at most " + std::to_string(kItemsMax) +
+                                                " are allowed (give a filter)"};
+}
+
+// The members of an item, which are texts and nothing else.
+Result<std::vector<std::string>> texts_of_item(const Json& item,
+                                               std::initializer_list<const char*> names) {
+  std::vector<std::string> texts;
+  for (const char* const name : names) {
+    const auto found = item.find(name);
+    if (found == item.end() || !found->is_string() || item.size() != names.size()) {
+      std::string all;
+      for (const char* const one : names) all += (all.empty() ? "" : " and ") + std::string{one};
+      return Error{ErrorCode::kInvalidArgument,
+                   "each of items must have " + all + " as text, and nothing else"};
+    }
+    texts.push_back(found->get<std::string>());
+  }
+  return texts;
 }
 
 // ---- jobs ----
 
-Result<std::deque<Target>> job_targets(Body& body) {
+Result<std::deque<Target>> job_targets(const Json& items) {
   std::deque<Target> targets;
-  const Json* const ids = body.value("ids");
-  if (ids == nullptr) return targets;
-  if (!ids->is_array()) return Error{ErrorCode::kInvalidArgument, "ids must be a list of objects"};
-  if (ids->size() > kIdsMax) {
-    return Error{ErrorCode::kInvalidArgument, "ids has " + std::to_string(ids->size()) +
-                                                  " elements, at most " + std::to_string(kIdsMax) +
-                                                  " are allowed (give a filter)"};
-  }
-  for (const Json& id : *ids) {
-    const auto group = id.is_object() ? id.find("group") : id.end();
-    const auto task = id.is_object() ? id.find("task_id") : id.end();
-    const bool is_id = id.is_object() && group != id.end() && task != id.end() &&
-                       group->is_string() && task->is_string();
-    if (!is_id)
-      return Error{ErrorCode::kInvalidArgument, "ids must be objects with group and task_id"};
-    targets.push_back({group->get<std::string>(), task->get<std::string>(), {}});
+  for (const Json& item : items) {
+    auto names = CARILLON_TRY(texts_of_item(item, {"group", "task_id"}));
+    targets.push_back({std::move(names[0]), std::move(names[1]), {}});
   }
   return targets;
 }
 
-void batch_jobs(Api& api, const ExchangePtr& exchange) {
-  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
-  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  Operation operation;
-  operation.action = CARILLON_TRY_CALL(exchange, body.required_text("action"));
-  const std::string tag = CARILLON_TRY_CALL(exchange, body.text("tag"));
-  CARILLON_TRY_CALL(exchange, check_ids_or_filter(body, "ids"));
-  operation.targets = CARILLON_TRY_CALL(exchange, job_targets(body));
-  if (body.has("filter")) {
-    const Parameters filter = CARILLON_TRY_CALL(
-        exchange,
-        filter_in(body, {"group", "state", "kind", "tag", "owner", "task_prefix", "text"}));
-    operation.source = list_of_jobs(job_filter_of(filter));
+// Reads the jobs that a body names.
+Status read_jobs(Body& body, Operation& operation) {
+  const Json* const items = CARILLON_TRY(items_in(body));
+  if (items != nullptr) {
+    operation.targets = CARILLON_TRY(job_targets(*items));
+    return {};
   }
-  CARILLON_TRY_CALL(exchange, body.finish());
+  const Parameters filter = CARILLON_TRY(filter_in(
+      body, {"group", "state", "kind", "tag", "owner", "task_id", "task_prefix", "text"}));
+  operation.source = list_of_jobs(job_filter_of(filter));
+  return {};
+}
+
+// Starts it, unless the call is a repetition.
+void start_numbered(Api& api, const ExchangePtr& exchange, Operation operation) {
   operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange, api.secret()));
   if (is_repetition(api, exchange, operation.key)) return;
-  const bool tags = operation.action == "tag" || operation.action == "untag";
-  if (tags && tag.empty())
-    return exchange->fail(Error{ErrorCode::kInvalidArgument, "tag is missing, it is required"});
-  if (tags) {
-    operation.act = [&api, tag](Operation& one, const Target& target, OnDone done) {
-      tag_job(api, one, target, tag, one.action == "tag", std::move(done));
-    };
-    return start_operation(api, exchange, std::move(operation), Right::kEdit);
-  }
-  const auto* const known =
-      std::find_if(kJobActions.begin(), kJobActions.end(),
-                   [&](const VerbOfAction& one) { return one.action == operation.action; });
-  if (known == kJobActions.end()) {
-    return exchange->fail(
-        Error{ErrorCode::kInvalidArgument,
-              "action is '" + operation.action +
-                  "', must be suspend, resume, trigger, kill, cancel, tag or untag"});
-  }
-  operation.act = [&api, verb = known->verb](const Operation& one, const Target& target,
-                                             OnDone done) {
+  start_operation(api, exchange, std::move(operation));
+}
+
+void change_jobs(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
+  Operation operation{.action = action_of(*exchange)};
+  CARILLON_TRY_CALL(exchange, read_jobs(body, operation));
+  CARILLON_TRY_CALL(exchange, body.finish());
+  operation.act = [&api, verb = verb_of(operation.action)](const Operation& one,
+                                                           const Target& target, OnDone done) {
     send_act(api, one, {.verb = verb, .group = target.group, .task_id = target.task_id},
              std::move(done));
   };
-  start_operation(api, exchange, std::move(operation), known->right);
+  start_numbered(api, exchange, std::move(operation));
+}
+
+void tag_jobs(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
+  Operation operation{.action = action_of(*exchange)};
+  const std::string tag = CARILLON_TRY_CALL(exchange, body.required_text("tag"));
+  CARILLON_TRY_CALL(exchange, read_jobs(body, operation));
+  CARILLON_TRY_CALL(exchange, body.finish());
+  operation.act = [&api, tag](Operation& one, const Target& target, OnDone done) {
+    tag_job(api, one, target, tag, one.action == "tag", std::move(done));
+  };
+  start_numbered(api, exchange, std::move(operation));
 }
 
 // ---- runs ----
 
-Result<std::deque<Target>> run_targets(Body& body) {
+Result<std::deque<Target>> run_targets(const Json& items) {
   std::deque<Target> targets;
-  for (const std::string& id : CARILLON_TRY(body.texts("ids", kIdsMax))) {
-    const JobId job = CARILLON_TRY(job_id_of(id));
-    targets.push_back({.job_id = job});
+  for (const Json& item : items) {
+    const auto ids = CARILLON_TRY(texts_of_item(item, {"job_id"}));
+    targets.push_back({.job_id = CARILLON_TRY(job_id_of(ids.front()))});
   }
   return targets;
 }
@@ -277,35 +308,41 @@ Result<RowList> run_source(Body& body) {
   return list_of_runs(CARILLON_TRY(run_filter_of(list, parameters)));
 }
 
-void batch_runs(Api& api, const ExchangePtr& exchange) {
+// Reads the runs that a body names.
+Status read_runs(Body& body, Operation& operation) {
+  const Json* const items = CARILLON_TRY(items_in(body));
+  if (items != nullptr) {
+    operation.targets = CARILLON_TRY(run_targets(*items));
+  } else {
+    operation.source = CARILLON_TRY(run_source(body));
+  }
+  return {};
+}
+
+void change_runs(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  Operation operation;
-  operation.action = CARILLON_TRY_CALL(exchange, body.required_text("action"));
-  const auto payload = CARILLON_TRY_CALL(exchange, body.optional_text("payload"));
-  CARILLON_TRY_CALL(exchange, check_ids_or_filter(body, "ids"));
-  operation.targets = CARILLON_TRY_CALL(exchange, run_targets(body));
-  if (body.has("filter")) operation.source = CARILLON_TRY_CALL(exchange, run_source(body));
+  Operation operation{.action = action_of(*exchange)};
+  CARILLON_TRY_CALL(exchange, read_runs(body, operation));
   CARILLON_TRY_CALL(exchange, body.finish());
-  operation.key = CARILLON_TRY_CALL(exchange, call_key_of(*exchange, api.secret()));
-  if (is_repetition(api, exchange, operation.key)) return;
-  const std::string action = operation.action;
-  if (action != "rerun" && action != "kill" && action != "cancel") {
-    return exchange->fail(Error{ErrorCode::kInvalidArgument,
-                                "action is '" + action + "', must be rerun, kill or cancel"});
-  }
-  if (action == "rerun") {
-    operation.act = [&api, payload](const Operation& one, const Target& target, OnDone done) {
-      trigger_again(api, one, target, payload, std::move(done));
-    };
-    return start_operation(api, exchange, std::move(operation), Right::kOperate);
-  }
-  const wire::Verb verb = action == "kill" ? wire::Verb::kKill : wire::Verb::kCancel;
-  operation.act = [&api, verb](const Operation& one, const Target& target, OnDone done) {
+  operation.act = [&api, verb = verb_of(operation.action)](const Operation& one,
+                                                           const Target& target, OnDone done) {
     send_act(api, one, {.verb = verb, .job_id = target.job_id}, std::move(done));
   };
-  start_operation(api, exchange, std::move(operation),
-                  verb == wire::Verb::kKill ? Right::kOperate : Right::kEdit);
+  start_numbered(api, exchange, std::move(operation));
+}
+
+void retry_runs(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
+  Operation operation{.action = action_of(*exchange)};
+  const auto payload = CARILLON_TRY_CALL(exchange, body.optional_text("payload"));
+  CARILLON_TRY_CALL(exchange, read_runs(body, operation));
+  CARILLON_TRY_CALL(exchange, body.finish());
+  operation.act = [&api, payload](const Operation& one, const Target& target, OnDone done) {
+    trigger_again(api, one, target, payload, std::move(done));
+  };
+  start_numbered(api, exchange, std::move(operation));
 }
 
 // ---- operations ----
@@ -348,8 +385,16 @@ void stop_operation(Api& api, const ExchangePtr& exchange) {
 }
 
 constexpr std::array kOperationRoutes{
-    Route{"POST", "/jobs:batch", batch_jobs, Right::kOperate},
-    Route{"POST", "/runs:batch", batch_runs, Right::kOperate},
+    Route{"POST", "/jobs:suspend", change_jobs, Right::kOperate},
+    Route{"POST", "/jobs:resume", change_jobs, Right::kOperate},
+    Route{"POST", "/jobs:trigger", change_jobs, Right::kOperate},
+    Route{"POST", "/jobs:kill", change_jobs, Right::kOperate},
+    Route{"POST", "/jobs:cancel", change_jobs, Right::kEdit},
+    Route{"POST", "/jobs:tag", tag_jobs, Right::kEdit},
+    Route{"POST", "/jobs:untag", tag_jobs, Right::kEdit},
+    Route{"POST", "/runs:kill", change_runs, Right::kOperate},
+    Route{"POST", "/runs:cancel", change_runs, Right::kEdit},
+    Route{"POST", "/runs:retry", retry_runs, Right::kOperate},
     Route{"GET", "/operations", list_operations, Right::kRead},
     Route{"GET", "/operations/{}", show_operation, Right::kRead},
     Route{"POST", "/operations/{}:stop", stop_operation, Right::kOperate},

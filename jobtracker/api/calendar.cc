@@ -118,20 +118,20 @@ Json json_of_calendar(const Calendar& calendar, const CalendarQuestion& question
     answer["jobs"] = Json::array();
     for (const Calendar::Fire& fire : calendar.fires) {
       answer["jobs"].push_back(
-          {{"at", time_text(fire.at)}, {"group", fire.group}, {"task_id", fire.task_id}});
+          {{"at", format_time(fire.at)}, {"group", fire.group}, {"task_id", fire.task_id}});
     }
   } else {
     answer["minutes"] = Json::array();
     for (const auto& [minute, fires] : calendar.minutes) {
       answer["minutes"].push_back(
-          {{"at", time_text(minute.first)}, {"group", minute.second}, {"fires", fires}});
+          {{"at", format_time(minute.first)}, {"group", minute.second}, {"fires", fires}});
     }
   }
   answer["dst"] = Json::array();
   for (const Calendar::ClockChange& change : calendar.changes) {
     const Duration amount = std::chrono::seconds{std::abs(change.change_s)};
     answer["dst"].push_back(
-        {{"at", time_text(change.at)},
+        {{"at", format_time(change.at)},
          {"zone", change.zone},
          {"change", (change.change_s > 0 ? "+" : "-") + format_duration(amount)}});
   }
@@ -152,7 +152,7 @@ Result<CalendarQuestion> question_of(const Parameters& parameters, WallTime now)
   const bool is_span = question.until > question.from && question.until - question.from <= kSpanMax;
   if (is_span) return question;
   return Error{ErrorCode::kInvalidArgument,
-               "to is " + time_text(question.until) +
+               "to is " + format_time(question.until) +
                    ", must be later than from, and at most 31 days later"};
 }
 

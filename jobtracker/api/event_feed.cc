@@ -145,7 +145,7 @@ void EventFeed::on_executing(const std::vector<wire::Row>& rows) {
   for (const wire::Row& row : rows) {
     std::pair<std::string, std::int64_t> key{text_in(row, "job_id"), number_in(row, "attempt")};
     if (is_whole && knows_executing_ && !executing_.contains(key))
-      tell({0, "run_started", text_in(row, "group"), item_of(row)});
+      tell({0, "run.started", text_in(row, "group"), item_of(row)});
     now.insert(std::move(key));
   }
   executing_ = std::move(now);
@@ -162,7 +162,7 @@ void EventFeed::on_nodes(const std::vector<wire::Row>& rows) {
     const auto before = nodes_.find(key);
     const bool was_gone = before == nodes_.end() || before->second == "gone";
     if (knows_nodes_ && was_gone != is_gone)
-      tell({0, is_gone ? "node_lost" : "node_joined", text_in(row, "group"), item_of(row)});
+      tell({0, is_gone ? "node.lost" : "node.joined", text_in(row, "group"), item_of(row)});
     now[std::move(key)] = is_gone ? "gone" : state;
   }
   nodes_ = std::move(now);
@@ -182,7 +182,7 @@ void EventFeed::on_groups(const std::vector<wire::Row>& rows) {
                        {"nodes", item.value("nodes", Json{})}};
     const bool is_new = !last_counters_.is_object() || !last_counters_.contains(group) ||
                         last_counters_[group] != counters[group];
-    if (is_new) tell({0, "counters", group, counters[group]});
+    if (is_new) tell({0, "stats", group, counters[group]});
   }
   last_counters_ = std::move(counters);
 }

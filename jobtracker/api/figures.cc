@@ -92,7 +92,7 @@ void ask_figures(Api& api, const ExchangePtr& exchange, wire::Query query,
 }
 
 Json point_of(WallTime at, const MinuteFigures& one) {
-  return {{"at", time_text(at)},        {"submitted", one.submitted}, {"started", one.started},
+  return {{"at", format_time(at)},      {"submitted", one.submitted}, {"started", one.started},
           {"ended", one.ended},         {"failed", one.failed},       {"lateness_p50_ms", one.p50},
           {"lateness_p95_ms", one.p95}, {"lateness_p99_ms", one.p99}, {"backlog", one.backlog},
           {"workers", one.workers},     {"threads", one.threads}};
@@ -171,7 +171,7 @@ void add_next_hour(Json& overview, const Calendar& calendar) {
   for (const auto& [minute, count] : calendar.minutes) fires[minute.first] += count;
   overview["next_hour"] = Json::array();
   for (const auto& [at, count] : fires)
-    overview["next_hour"].push_back({{"at", time_text(at)}, {"fires", count}});
+    overview["next_hour"].push_back({{"at", format_time(at)}, {"fires", count}});
 }
 
 // One question after the other.

@@ -115,6 +115,8 @@ void act_on_job(Api& api, const ExchangePtr& exchange, wire::Verb verb) {
     act.payload = CARILLON_TRY_CALL(exchange, body.optional_text("payload"));
     act.force = CARILLON_TRY_CALL(exchange, body.flag("force"));
     act.addresses = CARILLON_TRY_CALL(exchange, body.texts("addresses", kAddressesMax));
+    const std::string address = CARILLON_TRY_CALL(exchange, body.text("address"));
+    if (!address.empty()) act.addresses.push_back(address);
   }
   CARILLON_TRY_CALL(exchange, body.finish());
   change(api, exchange, std::move(act));
@@ -139,6 +141,7 @@ void kill_job(Api& api, const ExchangePtr& exchange) {
 constexpr std::array kJobChangeRoutes{
     Route{"POST", "/jobs", post_jobs, Right::kEdit},
     Route{"PUT", "/jobs/{}/{}", put_job, Right::kEdit},
+    Route{"DELETE", "/jobs/{}/{}", cancel_job, Right::kEdit},
     Route{"POST", "/jobs/{}/{}:trigger", trigger_job, Right::kOperate},
     Route{"POST", "/jobs/{}/{}:suspend", suspend_job, Right::kOperate},
     Route{"POST", "/jobs/{}/{}:resume", resume_job, Right::kOperate},

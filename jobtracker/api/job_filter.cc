@@ -23,6 +23,7 @@ bool has_tag(const wire::Row& row, const std::string& tag) {
 }  // namespace
 
 bool JobFilter::matches(const wire::Row& row, int phase) const {
+  if (!is_text(row, "task_id", task_id)) return false;
   if (!text_in(row, "task_id").starts_with(task_prefix)) return false;
   if (!is_one_of_words(kinds, text_in(row, "kind"))) return false;
   if (phase == kDefinitions) {
@@ -47,6 +48,7 @@ JobFilter job_filter_of(const Parameters& parameters) {
           .kinds = parameters.list("kind"),
           .tag = parameters.text("tag"),
           .owner = parameters.text("owner"),
+          .task_id = parameters.text("task_id"),
           .task_prefix = parameters.text("task_prefix"),
           .text = parameters.text("text")};
 }

@@ -16,6 +16,7 @@ struct JobFilter {
   std::vector<std::string> kinds{};
   std::string tag{};
   std::string owner{};
+  std::string task_id{};
   std::string task_prefix{};
   std::string text{};  // in the task id, the description, the owner or a tag
 

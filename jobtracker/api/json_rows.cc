@@ -1,27 +1,12 @@
 #include "jobtracker/api/json_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 
 #include "shared/base/time_text.h"
 
 namespace carillon::jobtracker::api {
 namespace {
-
-bool is_time_name(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kTimes{"at",        "time",      "since",
-                                                   "next_fire", "last_fire", "lease_until",
-                                                   "last_seen", "due_time",  "trigger_time"};
-  return name.ends_with("_at") || std::find(kTimes.begin(), kTimes.end(), name) != kTimes.end();
-}
-
-// "2026-11-21T08:00:00.123Z" with six digits.
-std::string with_microseconds(std::string text) {
-  constexpr std::size_t kWithMilliseconds = 24;
-  if (text.size() == kWithMilliseconds && text.back() == 'Z') text.insert(text.size() - 1, "000");
-  return text;
-}
 
 Json list_in(std::string_view text) {
   Json list = Json::array();
@@ -94,21 +79,12 @@ Json item_of(const wire::Row& row) {
     } else if (name == "labels") {
       item[name] = labels_in(*text);
     } else {
-      item[name] = is_time_name(name) ? with_microseconds(*text) : *text;
+      item[name] = *text;
     }
   }
   return item;
 }
 
-std::string time_text(WallTime time) {
-  const auto us = (time.time_since_epoch() % std::chrono::milliseconds{1}).count();
-  std::string text = format_time(time);
-  const std::string digits = std::to_string(us < 0 ? us + 1000 : us);
-  text.insert(text.size() - 1,
-              std::string(3 - std::min<std::size_t>(digits.size(), 3), '0') + digits);
-  return text;
-}
-
-Json json_of_time(WallTime time) { return time == WallTime{} ? Json{} : Json(time_text(time)); }
+Json json_of_time(WallTime time) { return time == WallTime{} ? Json{} : Json(format_time(time)); }
 
 }  // namespace carillon::jobtracker::api

@@ -10,8 +10,8 @@
 #include "carillon/time.h"
 #include "shared/wire/messages.h"
 
-// Rows of the job tracker as JSON of the API: times with microseconds, tags and labels as lists and
-// objects, 64-bit ids as text.
+// Rows of the job tracker as JSON of the API: tags and labels as lists and objects, 64-bit ids as
+// text.
 //
 // Thread: any.
 namespace carillon::jobtracker::api {
@@ -28,8 +28,7 @@ bool flag_in(const wire::Row& row, std::string_view name);
 Json json_of(const wire::Field& field);
 Json item_of(const wire::Row& row);
 
-// RFC 3339 in UTC with microseconds; null for the epoch.
-std::string time_text(WallTime time);
+// RFC 3339 in UTC with milliseconds; null for the epoch.
 Json json_of_time(WallTime time);
 
 }  // namespace carillon::jobtracker::api

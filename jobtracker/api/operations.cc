@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jobtracker/api/api.h"
+#include "shared/base/time_text.h"
 
 namespace carillon::jobtracker::api {
 namespace {
@@ -37,7 +38,7 @@ Json Operation::to_json() const {
             {"state", !is_over     ? "running"
                       : is_stopped ? "stopped"
                                    : "done"},
-            {"created_at", time_text(created_at)},
+            {"created_at", format_time(created_at)},
             {"created_by", principal.name},
             {"errors", Json::array()}};
   for (const Failure& failure : failures) json["errors"].push_back(json_of_failure(failure));
@@ -133,6 +134,7 @@ void Operations::go_on(const OperationPtr& operation) {
   if (one.under_way > 0 || !one.targets.empty()) return;
   one.is_over = true;
   one.over_at = gateway_.clock().steady_now();
+  if (one.on_over) one.on_over(one);
 }
 
 void Operations::list_more(const OperationPtr& operation) {

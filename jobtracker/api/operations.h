@@ -41,6 +41,7 @@ struct Operation {
   // What is done with a target: `then` gets what became of it.
   std::function<void(Operation& operation, const Target& target, std::function<void(Status)> then)>
       act{};
+  std::function<void(const Operation& operation)> on_over{};  // not set: nobody waits for the end
 
   std::deque<Target> targets{};  // still to be done
   // Where they come from; without queries: nowhere. All are listed before the first act, as acts
@@ -68,7 +69,7 @@ struct Operation {
 class Operations {
  public:
   static constexpr std::size_t kOperationsMax = 100;  // under way or over
-  static constexpr std::size_t kFailuresShown = 100;
+  static constexpr std::size_t kFailuresShown = 1000;
   static constexpr std::size_t kTargetsMax = 200'000;  // that wait, of all operations
   static constexpr int kUnderWayMax = 8;               // acts of one operation
   static constexpr Duration kKept = std::chrono::hours{1};

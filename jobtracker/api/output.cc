@@ -189,7 +189,7 @@ void show_output(Api& api, const ExchangePtr& exchange) {
         Error{ErrorCode::kInvalidArgument, "format is '" + format + "', must be text or json"});
   }
   if (follows) return begin_following(api, exchange, id, attempt);
-  if (format != "text") return send_output_page(api, exchange, id, attempt);
+  if (format == "json") return send_output_page(api, exchange, id, attempt);
   collect_text(api, exchange,
                std::make_shared<OutputText>(OutputText{.id = id, .attempt = attempt}));
 }

@@ -18,11 +18,11 @@ struct NamedVerb {
 constexpr std::array kVerbsOfPaths{
     NamedVerb{"cancel", wire::Verb::kCancel},       NamedVerb{"suspend", wire::Verb::kSuspend},
     NamedVerb{"resume", wire::Verb::kResume},       NamedVerb{"trigger", wire::Verb::kTrigger},
-    NamedVerb{"rerun", wire::Verb::kTrigger},       NamedVerb{"batch", wire::Verb::kTrigger},
-    NamedVerb{"kill", wire::Verb::kKill},           NamedVerb{"split", wire::Verb::kSplitGroup},
-    NamedVerb{"drain", wire::Verb::kDrainNode},     NamedVerb{"isolate", wire::Verb::kIsolateNode},
-    NamedVerb{"release", wire::Verb::kReleaseNode}, NamedVerb{"restore", wire::Verb::kSetScript},
-    NamedVerb{"clean", wire::Verb::kCleanHistory}};
+    NamedVerb{"retry", wire::Verb::kTrigger},       NamedVerb{"kill", wire::Verb::kKill},
+    NamedVerb{"split", wire::Verb::kSplitGroup},    NamedVerb{"drain", wire::Verb::kDrainNode},
+    NamedVerb{"isolate", wire::Verb::kIsolateNode}, NamedVerb{"release", wire::Verb::kReleaseNode},
+    NamedVerb{"restore", wire::Verb::kSetScript},   NamedVerb{"clean", wire::Verb::kCleanHistory},
+    NamedVerb{"priority", wire::Verb::kSetPriority}};
 
 // The last part of the route's path that is no name, without an action: "script", "users".
 std::string_view noun_of(std::string_view path) {
@@ -41,10 +41,22 @@ std::optional<wire::Message> change_of_principal(std::string_view method, std::s
   return wire::PutPrincipal{.kind = kind};
 }
 
+// The message for an action of a path: "trigger", "tag". None: it is no change.
+std::optional<wire::Message> change_of_action(std::string_view action) {
+  if (action == "tag" || action == "untag" || action == "import")
+    return wire::Submit{.jobs = {JobSpec{}}};
+  const auto* const found =
+      std::find_if(kVerbsOfPaths.begin(), kVerbsOfPaths.end(),
+                   [&](const NamedVerb& one) { return one.action == action; });
+  if (found == kVerbsOfPaths.end()) return std::nullopt;
+  return wire::Act{.verb = found->verb};
+}
+
 std::optional<wire::Message> change_of_path(const Route& route) {
   const auto colon = route.path.rfind(':');
   if (colon != std::string_view::npos) return change_of_action(route.path.substr(colon + 1));
   const std::string_view noun = noun_of(route.path);
+  if (noun == "jobs" && route.method == "DELETE") return wire::Act{.verb = wire::Verb::kCancel};
   if (noun == "jobs") return wire::Submit{.jobs = {JobSpec{}}};
   if (noun == "script") return wire::Act{.verb = wire::Verb::kSetScript};
   if (noun == "executors") return wire::Act{.verb = wire::Verb::kAddExecutors};
@@ -74,16 +86,6 @@ void add_names(wire::Message& change, std::string_view path,
 }
 
 }  // namespace
-
-std::optional<wire::Message> change_of_action(std::string_view action) {
-  if (action == "tag" || action == "untag" || action == "import")
-    return wire::Submit{.jobs = {JobSpec{}}};
-  const auto* const found =
-      std::find_if(kVerbsOfPaths.begin(), kVerbsOfPaths.end(),
-                   [&](const NamedVerb& one) { return one.action == action; });
-  if (found == kVerbsOfPaths.end()) return std::nullopt;
-  return wire::Act{.verb = found->verb};
-}
 
 std::optional<wire::Message> change_of_route(const Router::Match& match) {
   if (match.route == nullptr || match.route->method == "GET") return std::nullopt;

@@ -12,8 +12,6 @@
 // Thread: the gateway's, unless a function says otherwise.
 namespace carillon::jobtracker::api {
 
-// The message for an action of a path or of a bulk action: "trigger", "tag". None: it is no change.
-std::optional<wire::Message> change_of_action(std::string_view action);
 // The message that a call leads to, as far as its path says. None: it is no change.
 std::optional<wire::Message> change_of_route(const Router::Match& match);
 

@@ -1,10 +1,13 @@
 #include "jobtracker/api/run_filter.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "jobtracker/api/job_filter.h"
+#include "jobtracker/store/rows.h"
 
 namespace carillon::jobtracker::api {
 
@@ -27,6 +30,30 @@ Result<RunFilter> run_filter_of(std::string list, const Parameters& parameters) 
   filter.since = CARILLON_TRY(parameters.time("since"));
   filter.until = CARILLON_TRY(parameters.time("until"));
   return filter;
+}
+
+Result<std::optional<RunFilter>> filter_of_any_run(std::string list, const Parameters& parameters) {
+  constexpr std::array<std::string_view, 3> kHeld{"suspended", "quarantined", "delayed"};
+  RunFilter filter = CARILLON_TRY(run_filter_of(std::move(list), parameters));
+  if (filter.states.empty()) return std::optional{std::move(filter)};
+  const std::string whole = filter.list == "history" ? "ended" : filter.list;
+  bool has_whole = false;
+  std::vector<std::string> own;
+  for (const std::string& state : filter.states) {
+    const bool is_held = std::find(kHeld.begin(), kHeld.end(), state) != kHeld.end();
+    const bool is_end = log_state_of(state).has_value();
+    if (!is_held && !is_end && state != "waiting" && state != "executing" && state != "ended") {
+      return Error{ErrorCode::kInvalidArgument,
+                   "state is '" + state +
+                       "', must be waiting, executing, ended, or a state of a run such as failed"};
+    }
+    has_whole = has_whole || state == whole;
+    if ((is_held && filter.list == "waiting") || (is_end && filter.list == "history"))
+      own.push_back(state);
+  }
+  if (!has_whole && own.empty()) return std::optional<RunFilter>{};
+  filter.states = has_whole ? std::vector<std::string>{} : std::move(own);
+  return std::optional{std::move(filter)};
 }
 
 bool RunFilter::matches(const wire::Row& row) const {

@@ -27,6 +27,9 @@ struct RunFilter {
 
 // The parameters of a list, but for the page's.
 Result<RunFilter> run_filter_of(std::string list, const Parameters& parameters);
+// The same for one of the lists of /runs, where `state` names states of any list: "waiting",
+// "executing" and "ended" stand for all states of a list. None: the list has no such state.
+Result<std::optional<RunFilter>> filter_of_any_run(std::string list, const Parameters& parameters);
 RowList list_of_runs(const RunFilter& filter);
 
 // Error: kInvalidArgument.

@@ -24,6 +24,32 @@ void list_runs(Api& api, const ExchangePtr& exchange, const std::string& list) {
   send_page(api, exchange, list_of_runs(filter));
 }
 
+void list_all_runs(Api& api, const ExchangePtr& exchange) {
+  const Parameters& parameters = exchange->parameters;
+  CARILLON_TRY_CALL(
+      exchange, parameters.allow_only({"group", "task_id", "task_prefix", "state", "since", "until",
+                                       "job_id", "text", "page_size", "page_token"}));
+  RowList all;
+  std::vector<RowList> lists;
+  for (const char* const name : {"executing", "waiting", "history"}) {
+    const auto filter = CARILLON_TRY_CALL(exchange, filter_of_any_run(name, parameters));
+    if (!filter) continue;
+    RowList list = list_of_runs(*filter);
+    all.queries.push_back(list.queries.front());
+    lists.push_back(std::move(list));
+  }
+  all.matches = [lists](const wire::Row& row, int phase) {
+    const auto& matches = lists[static_cast<std::size_t>(phase)].matches;
+    return !matches || matches(row, phase);
+  };
+  all.item = [](const wire::Row& row, int) {
+    Json item = item_of(row);
+    if (!item.contains("state")) item["state"] = "executing";
+    return item;
+  };
+  send_page(api, exchange, std::move(all));
+}
+
 void list_waiting(Api& api, const ExchangePtr& exchange) { list_runs(api, exchange, "waiting"); }
 void list_executing(Api& api, const ExchangePtr& exchange) {
   list_runs(api, exchange, "executing");
@@ -95,6 +121,21 @@ void resume_run(Api& api, const ExchangePtr& exchange) {
   act_on_run(api, exchange, wire::Verb::kResume);
 }
 
+void set_priority(Api& api, const ExchangePtr& exchange) {
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
+  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
+  const auto priority = CARILLON_TRY_CALL(exchange, body.number("priority", -1, 0, kPriorityMax));
+  CARILLON_TRY_CALL(exchange, body.finish());
+  if (priority < 0)
+    return exchange->fail(
+        Error{ErrorCode::kInvalidArgument, "priority is empty or missing, it is required"});
+  const JobId id = CARILLON_TRY_CALL(exchange, job_id_of(exchange->parts[0]));
+  change(api, exchange,
+         {.verb = wire::Verb::kSetPriority,
+          .job_id = id,
+          .priority = static_cast<std::int32_t>(priority)});
+}
+
 // Asks for the task of a run, and triggers it.
 void trigger_task_of(Api& api, const ExchangePtr& exchange, std::optional<std::string> payload) {
   const JobId id = CARILLON_TRY_CALL(exchange, job_id_of(exchange->parts[0]));
@@ -118,7 +159,7 @@ void trigger_run(Api& api, const ExchangePtr& exchange) {
   trigger_task_of(api, exchange, {});
 }
 
-void rerun(Api& api, const ExchangePtr& exchange) {
+void retry_run(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
   Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
   auto payload = CARILLON_TRY_CALL(exchange, body.optional_text("payload"));
@@ -127,6 +168,7 @@ void rerun(Api& api, const ExchangePtr& exchange) {
 }
 
 constexpr std::array kRunRoutes{
+    Route{"GET", "/runs", list_all_runs, Right::kRead},
     Route{"GET", "/runs/waiting", list_waiting, Right::kRead},
     Route{"GET", "/runs/executing", list_executing, Right::kRead},
     Route{"GET", "/runs/history", list_history, Right::kRead},
@@ -135,8 +177,9 @@ constexpr std::array kRunRoutes{
     Route{"POST", "/runs/{}:cancel", cancel_run, Right::kEdit},
     Route{"POST", "/runs/{}:suspend", suspend_run, Right::kOperate},
     Route{"POST", "/runs/{}:resume", resume_run, Right::kOperate},
+    Route{"POST", "/runs/{}:priority", set_priority, Right::kOperate},
     Route{"POST", "/runs/{}:trigger", trigger_run, Right::kOperate},
-    Route{"POST", "/runs/{}:rerun", rerun, Right::kOperate},
+    Route{"POST", "/runs/{}:retry", retry_run, Right::kOperate},
 };
 
 }  // namespace

@@ -18,17 +18,6 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// With microseconds.
-std::string exact_time(WallTime time) {
-  constexpr int kMicros = 1000;
-  constexpr std::size_t kDigits = 3;
-  std::string micros = std::to_string(time.time_since_epoch().count() % kMicros);
-  micros.insert(0, kDigits - std::min(kDigits, micros.size()), '0');
-  std::string text = format_time(time);
-  text.insert(text.size() - 1, micros);  // before the Z
-  return text;
-}
-
 }  // namespace
 
 net::HttpResponse problem(int status, const std::string& code, const std::string& detail,
@@ -72,7 +61,7 @@ net::HttpResponse session_answer(const SessionState& state) {
       {"server",
        {{"name", state.server_name},
         {"version", state.server_version},
-        {"time", exact_time(state.now)}}}};
+        {"time", format_time(state.now)}}}};
   return {.content_type = "application/json",
           .body = text_of(body),
           .headers = {{"Cache-Control", "no-store"}}};

@@ -64,8 +64,9 @@ void export_page(Api& api, const ExchangePtr& exchange, const std::shared_ptr<Ex
 }
 
 void export_jobs(Api& api, const ExchangePtr& exchange) {
-  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"group", "state", "kind", "tag",
-                                                               "owner", "task_prefix", "text"}));
+  CARILLON_TRY_CALL(
+      exchange, exchange->parameters.allow_only(
+                    {"group", "state", "kind", "tag", "owner", "task_id", "task_prefix", "text"}));
   const JobFilter filter = job_filter_of(exchange->parameters);
   // First it is made sure that the caller may read, as a stream has no other status.
   ask_rows(api, exchange, {.what = "specs", .group = filter.group, .limit = 1},

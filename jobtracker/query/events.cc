@@ -33,7 +33,7 @@ void QueryDesk::events(const Asker& asker, const wire::Query& message) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     wire::Rows reply;
     for (const LogEntry& entry : std::get<HistoryAnswer>(answer.value()).entries) {
-      wire::Row row{{"id", std::to_string(entry.id)}, {"type", std::string("run_ended")}};
+      wire::Row row{{"id", std::to_string(entry.id)}, {"type", std::string("run.ended")}};
       for (auto& field : log_row(entry)) row.push_back(std::move(field));
       reply.rows.push_back(std::move(row));
     }
@@ -41,7 +41,7 @@ void QueryDesk::events(const Asker& asker, const wire::Query& message) {
       if (!found.ok()) return clients_.answer(asker, error_reply(found.error()));
       for (const AuditRow& one : std::get<AuditAnswer>(found.value()).rows) {
         reply.rows.push_back({{"id", std::to_string(one.id)},
-                              {"type", std::string("job_changed")},
+                              {"type", std::string("job.changed")},
                               {"at", format_time(one.at)},
                               {"group", one.group},
                               {"task_id", one.task_id},

@@ -1,10 +1,10 @@
-#include "jobclient/cli/local_time.h"
+#include "shared/job/local_time.h"
 
 #include <array>
 #include <chrono>
 #include <cstdio>
 
-namespace carillon::cli {
+namespace carillon {
 
 std::string local_text(WallTime time, const Zone& zone) {
   const auto instant = std::chrono::floor<std::chrono::seconds>(time);
@@ -35,4 +35,4 @@ std::string local_text_for_people(WallTime time, const Zone& zone) {
   return std::string{kDays[day.c_encoding()]} + " " + text;
 }
 
-}  // namespace carillon::cli
+}  // namespace carillon
