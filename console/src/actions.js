@@ -41,7 +41,7 @@ export async function actOnRun(run, action) {
 }
 
 export async function rerun(run, payload) {
-  const answer = await post(`${runPath(run.job_id)}:rerun`, payload === undefined ? {} : {payload});
+  const answer = await post(`${runPath(run.job_id)}:retry`, payload === undefined ? {} : {payload});
   toast(
     "good",
     answer.message || t("done.run_rerun", {name: run.task_id}),
@@ -53,14 +53,14 @@ export async function rerun(run, payload) {
 /// Follows an operation over many jobs or runs until it ends.
 async function watch(operation, label) {
   let now = operation;
-  toast("note", t("operation.started", {label, n: now.total ?? "…"}), {
-    text: t("operation.watch"),
-    href: to(["operations"]),
-  });
+  if (now.state === "running")
+    toast("note", t("operation.started", {label, n: now.total ?? "…"}), {
+      text: t("operation.watch"),
+      href: to(["operations"]),
+    });
   while (now.state === "running") {
     await new Promise((resolve) => setTimeout(resolve, kWatchMs));
     now = await get(`/operations/${encodeURIComponent(now.id)}`);
-    now = now.operation ?? now;
   }
   const failed = Number(now.failed ?? 0);
   toast(
@@ -76,7 +76,7 @@ async function watch(operation, label) {
   return now;
 }
 
-/// body: {action, ids | filter, ...}; count: how many it concerns, null if unknown.
+/// body: {action, items | filter, ...}; count: how many it concerns, null if unknown.
 export async function actOnMany(kind, body, count) {
   const action = body.action;
   const label = t("act." + action);
@@ -98,6 +98,7 @@ export async function actOnMany(kind, body, count) {
 
 /// Starts without a question; `promise` ends when the operation does.
 export async function startMany(kind, body) {
-  const answer = await post(kind === "job" ? "/jobs:batch" : "/runs:batch", body);
-  return {promise: watch(answer.operation ?? answer, t("act." + body.action))};
+  const {action, ...what} = body;
+  const operation = await post(`/${kind}s:${action === "rerun" ? "retry" : action}`, what);
+  return {promise: watch(operation, t("act." + action))};
 }

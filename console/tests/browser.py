@@ -87,9 +87,11 @@ class Browser:
     def open(self, address):
         """Shows a page of the console and waits until it has loaded."""
         if not self.driver.current_url.startswith(self.base):
-            self.driver.get(self.base + "#" + address)
+            self.driver.get(self.base + address.lstrip("/"))
         else:
-            self.js("location.hash = arguments[0]", address)
+            self.js(
+                "history.pushState(null, '', arguments[0]); dispatchEvent(new PopStateEvent('popstate'))", address
+            )
         self.settle()
 
     def until(self, condition, what, seconds=WAIT_SECONDS):
@@ -172,8 +174,8 @@ class Browser:
     def focused(self):
         return self.js("return document.activeElement")
 
-    def hash(self):
-        return self.js("return location.hash")
+    def address(self):
+        return self.js("return location.pathname + location.search")
 
     def api(self, method, path, body=None):
         """A call with the session of the page."""

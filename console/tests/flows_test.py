@@ -100,19 +100,19 @@ class Jobs(Flow):
         browser = self.browser
         browser.open("/jobs")
         browser.fill("Search", MARK)
-        browser.until(lambda: f"text={MARK}" in browser.hash(), "the address has the text")
+        browser.until(lambda: f"text={MARK}" in browser.address(), "the address has the text")
         browser.one("select").send_keys("Act")
         browser.open(f"/jobs?text={MARK}&kind=manual")
         self.assertEqual(browser.field("Search").get_attribute("value"), MARK)
         browser.driver.back()
-        browser.until(lambda: "kind=manual" not in browser.hash(), "back goes back")
+        browser.until(lambda: "kind=manual" not in browser.address(), "back goes back")
         browser.click("Save this view")
         browser.fill("Name", "Mine")
         browser.press(Keys.ENTER)
         browser.see("Mine")
         browser.open("/jobs")
         browser.click("Mine")
-        browser.until(lambda: MARK in browser.hash(), "the view is an address")
+        browser.until(lambda: MARK in browser.address(), "the view is an address")
         browser.click("Forget the view Mine")
 
     def test_imports_after_showing_what_changes(self):

@@ -83,7 +83,7 @@ def act_on_node(call, name, action):
     for node in call.world.nodes:
         if node["name"] == name:
             node["state"] = {"drain": "draining", "isolate": "isolated", "release": "alive"}[action]
-            call.publish("node_joined", {"name": name})
+            call.publish("node.joined", {"name": name})
             return {"message": ""}
     raise Problem(404, "not_found", f"no node '{name}'")
 

@@ -193,7 +193,7 @@ def submit(call):
             )
             call.world.log("replace" if replaced else "submit", job, call.principal["name"], after=spec)
             result |= {"status": "accepted", "job_id": call.world.next_id()}
-            call.publish("job_changed", {"group": job["group"], "task_id": job["task_id"]})
+            call.publish("job.changed", {"group": job["group"], "task_id": job["task_id"]})
         results.append(result)
     return {"results": results}
 
@@ -273,7 +273,7 @@ def replace_job(call, group, task_id):
     before = job["spec"]
     job = call.world.put_job(checked(call.body), job["state"], call.principal["name"])
     call.world.log("replace", job, call.principal["name"], before=before, after=call.body)
-    call.publish("job_changed", {"group": group, "task_id": task_id})
+    call.publish("job.changed", {"group": group, "task_id": task_id})
     return {
         "results": [
             {"task_id": task_id, "group": group, "status": "accepted", "job_id": call.world.next_id()}
@@ -288,7 +288,7 @@ def end_run(call, run, state):
     if job:
         job["running"] = max(0, job["running"] - 1)
         ended = world.record(job, now(), state, run)
-        call.publish("run_ended", ended)
+        call.publish("run.ended", ended)
 
 
 def act(call, job, action, tag=None):
@@ -296,7 +296,7 @@ def act(call, job, action, tag=None):
     before = {"state": job["state"], "tags": list(job["tags"])}
     if action == "trigger":
         run = world.start(job)
-        call.publish("run_started", {"job_id": run["job_id"]})
+        call.publish("run.started", {"job_id": run["job_id"]})
         world.log(action, job, call.principal["name"])
         return {
             "job_id": run["job_id"],
@@ -322,7 +322,7 @@ def act(call, job, action, tag=None):
     world.log(
         action, job, call.principal["name"], before=before, after={"state": job["state"], "tags": job["tags"]}
     )
-    call.publish("job_changed", {"group": job["group"], "task_id": job["task_id"]})
+    call.publish("job.changed", {"group": job["group"], "task_id": job["task_id"]})
     return {
         "message": {
             "suspend": "task '{}' suspended",
@@ -364,7 +364,7 @@ def operate(call, action, targets, work):
         "failed": 0,
         "state": "running",
         "errors": [],
-        "started_at": text_of(now()),
+        "created_at": text_of(now()),
     }
     call.world.operations[operation["id"]] = operation
 
@@ -389,24 +389,24 @@ def operate(call, action, targets, work):
         operation["state"] = "done"
 
     threading.Thread(target=run, daemon=True).start()
-    return 202, {"operation": operation}
+    return 202, operation
 
 
-@route("POST", "/jobs:batch")
-def batch_jobs(call):
+@route("POST", "/jobs:(suspend|resume|trigger|kill|cancel|tag|untag)")
+def change_jobs(call, action):
     body = call.body
     jobs = (
         jobs_of(call.world, body["filter"])
         if "filter" in body
-        else [job_of(call, one["group"], one["task_id"]) for one in body["ids"]]
+        else [job_of(call, one["group"], one["task_id"]) for one in body["items"]]
     )
 
     def work(job):
-        if body["action"] == "suspend" and job["state"] == "ended":
+        if action == "suspend" and job["state"] == "ended":
             raise Problem(409, "conflict", f"task '{job['task_id']}' has ended")
-        act(call, job, body["action"], body.get("tag"))
+        act(call, job, action, body.get("tag"))
 
-    return operate(call, body["action"], jobs, work)
+    return operate(call, action, jobs, work)
 
 
 @route("GET", "/operations")

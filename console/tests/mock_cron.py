@@ -92,11 +92,11 @@ def cron_fires(expression, zone_name, start, count):
 
 def fires_of(asked, start, count=10):
     """[(utc, local, note)] and the schedule in words."""
-    kind = asked.get("kind")
+    kind = next((name for name in ("cron", "every", "fixed_delay", "at") if name in asked), None)
     if kind == "cron":
         return cron_fires(asked.get("cron", ""), asked.get("tz"), start, count), words_of(asked["cron"])
     if kind in ("every", "fixed_delay"):
-        text = asked.get("interval") or asked.get(kind)
+        text = asked[kind]
         step = dt.timedelta(seconds=seconds_of(text))
         return [(start + step * index, start + step * index, None) for index in range(count)], f"Every {text}"
     if kind == "at":

@@ -109,7 +109,7 @@ def show_run(call, job_id):
 def act_on_run(call, job_id, action):
     where, run = find_run(call, job_id)
     job = call.world.jobs[run["group"], run["task_id"]]
-    if action in ("rerun", "trigger"):
+    if action in ("retry", "trigger"):
         if where == "waiting":
             call.world.waiting.remove(run)
         return act(call, job, "trigger")
@@ -126,7 +126,7 @@ def act_on_run(call, job_id, action):
     return {"message": f"job {job_id}: {action}"}
 
 
-@route("POST", r"/runs/(\d+):(kill|cancel|suspend|resume|trigger|rerun)")
+@route("POST", r"/runs/(\d+):(kill|cancel|suspend|resume|trigger|retry)")
 def run_action(call, job_id, action):
     return act_on_run(call, job_id, action)
 
@@ -191,13 +191,13 @@ def output(call, job_id):
     where, run = find_run(call, job_id)
     lines = 40 if where == "executing" else 0 if where == "waiting" else 60 + int(job_id[-2:]) * 30
     items = output_items(run, lines)
-    if call.query.get("format") == "text":
+    if call.query.get("format") != "json":
         return "".join(re.sub(r"\x1b\[[0-9;]*m", "", item["text"]) for item in items)
     return paged(call, items, 1000)
 
 
-@route("POST", "/runs:batch")
-def batch_runs(call):
+@route("POST", "/runs:(kill|cancel|retry)")
+def change_runs(call, action):
     world, body = call.world, call.body
     if "filter" in body:
         query = dict(body["filter"])
@@ -210,9 +210,9 @@ def batch_runs(call):
         runs = [
             run
             for run in [*world.history, *world.waiting, *world.executing]
-            if run["job_id"] in set(body["ids"])
+            if {"job_id": run["job_id"]} in body["items"]
         ]
-    return operate(call, body["action"], runs, lambda run: act_on_run(call, run["job_id"], body["action"]))
+    return operate(call, action, runs, lambda run: act_on_run(call, run["job_id"], action))
 
 
 # ---- Schedules and figures
@@ -221,17 +221,17 @@ def batch_runs(call):
 @route("POST", "/schedules:preview")
 def preview(call):
     for name in call.body:
-        if name not in ("kind", "cron", "tz", "dst", "interval", "at", "first", "from", "count"):
+        if name not in ("cron", "every", "fixed_delay", "tz", "dst", "at", "first", "from", "n", "draft"):
             raise Problem(400, "invalid_argument", f"unknown field '{name}'", name)
     try:
-        fires, words = mock_cron.fires_of(call.body, now(), int(call.body.get("count", 10)))
+        fires, words = mock_cron.fires_of(call.body, now(), int(call.body.get("n", 10)))
     except mock_cron.BadSchedule as error:
         return {"words": "", "fires": [], "error": str(error)}
     return {
         "words": words,
         "error": None,
         "fires": [
-            {"at": text_of(at), "local": local.isoformat(timespec="seconds"), "dst": note}
+            {"utc": text_of(at), "local": local.isoformat(timespec="seconds"), "note": "", "dst": note}
             for at, local, note in fires
         ],
     }

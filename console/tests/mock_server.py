@@ -27,6 +27,7 @@ from mock_data import World, now, text_of
 
 CONSOLE = pathlib.Path(__file__).resolve().parent.parent
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+PAGES = "jobs runs waiting executing history calendar groups scripts alarms access audit cluster operations login account search".split()
 CSRF = "mock-csrf"
 PASSWORD = "carillon"
 CHANGE_SECONDS = 0.8
@@ -81,8 +82,8 @@ class Mock(http.server.ThreadingHTTPServer):
                     )
                 job = world.any_job()
                 if job["state"] == "active":
-                    self.publish("run_started", world.start(job))
-            self.publish("counters", {})
+                    self.publish("run.started", world.start(job))
+            self.publish("stats", {})
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -141,7 +142,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             pass
 
     def serve_file(self, path):
-        if path == "/":
+        if path.split("/")[1] in ("", *PAGES):
+            path = "/"
             self.server.load_files()  # a change of the console shows after a reload
         file = self.server.files.get(path)
         if not file:
@@ -260,7 +262,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         listener = queue.Queue()
         self.server.listeners.add(listener)
         try:
-            self.emit({}, "counters", self.server.sequence or 1)
+            self.emit({}, "stats", self.server.sequence or 1)
             while True:
                 try:
                     number, kind, data = listener.get(timeout=15)

@@ -48,7 +48,7 @@ class Jobs(ApiTest):
         self.assertRegex(run["attempts"][0]["ended_at"], r"\.\d{6}Z$")
         output = self.api.items(f"/runs/{job['job_id']}/output")
         self.assertEqual("".join(one["text"] for one in output), "hello world\n")
-        text = self.api.get(f"/runs/{job['job_id']}/output", format="text")
+        text = self.api.get(f"/runs/{job['job_id']}/output")
         self.assertEqual(text.text, "hello world\n")
         self.assertIn("hello", {one["task_id"] for one in self.api.items("/runs/history")})
 
@@ -58,7 +58,7 @@ class Jobs(ApiTest):
         job = {"task_id": "traced", "shell": "echo trace=$TRACEPARENT"}
         answer = self.api.post("/jobs", job, traceparent=trace).json["results"][0]
         wait_for("its end", lambda: self.api.get(f"/runs/{answer['job_id']}").json.get("done"))
-        text = self.api.get(f"/runs/{answer['job_id']}/output", format="text").text
+        text = self.api.get(f"/runs/{answer['job_id']}/output").text
         self.assertEqual(text, f"trace={trace}\n")
 
     def test_an_invalid_job_is_a_problem_that_names_the_field(self):
@@ -98,6 +98,10 @@ class Jobs(ApiTest):
         self.assertEqual(run.status, 200, run)
         self.assertEqual([one["job_id"] for one in self.api.items("/runs/waiting")],
                          [run.json["job_id"]])
+        priority = f"/runs/{run.json['job_id']}:priority"
+        self.assertEqual(self.api.post(priority, {"priority": 7}).status, 200)
+        self.assertEqual(self.api.items("/runs/waiting")[0]["priority"], 7)
+        self.assertEqual(self.api.post(priority, {"priority": 1000}).json["limit"], 999)
         refused = self.api.post(f"/runs/{run.json['job_id']}:cancel")
         self.assertEqual(refused.status, 400)
         self.assertIn("give the task id", refused.json["detail"])
@@ -190,7 +194,7 @@ class Jobs(ApiTest):
     def test_bulk_actions_have_progress(self):
         jobs = [{"task_id": f"bulk-{i}", "manual": True, "shell": "true"} for i in range(30)]
         self.api.post("/jobs", {"jobs": jobs})
-        begun = self.api.post("/jobs:batch", {"action": "suspend", "filter": {"task_prefix": "bulk-"}})
+        begun = self.api.post("/jobs:suspend", {"filter": {"task_prefix": "bulk-"}})
         self.assertEqual(begun.status, 202, begun)
 
         def over(operation):
@@ -198,13 +202,13 @@ class Jobs(ApiTest):
                 (one := self.api.get("/operations/" + operation["id"]).json)["state"] != "running"
                 and one))
 
-        done = over(begun.json["operation"])
+        done = over(begun.json)
         self.assertEqual((done["state"], done["total"], done["done"], done["failed"]),
                          ("done", 30, 30, 0))
         self.assertEqual(len(self.api.items("/jobs", state="suspended")), 30)
-        ids = [{"group": "default", "task_id": name} for name in ("bulk-1", "nowhere")]
-        tagged = over(self.api.post("/jobs:batch", {"action": "tag", "tag": "blue", "ids": ids})
-                      .json["operation"])
+        items = [{"group": "default", "task_id": name} for name in ("bulk-1", "nowhere")]
+        tagged = self.api.post("/jobs:tag", {"tag": "blue", "items": items}).json
+        self.assertEqual(tagged["state"], "done")
         self.assertEqual((tagged["done"], tagged["failed"]), (1, 1))
         self.assertEqual(tagged["errors"][0]["task_id"], "nowhere")
         self.assertEqual([one["task_id"] for one in self.api.items("/jobs", tag="blue")], ["bulk-1"])
@@ -228,11 +232,15 @@ class Jobs(ApiTest):
 
     def test_previews_and_the_calendar(self):
         preview = self.api.post("/schedules:preview", {
-            "kind": "cron", "cron": "0 30 2 * * ?", "tz": "Europe/Berlin", "count": 3,
+            "cron": "0 30 2 * * ?", "tz": "Europe/Berlin", "n": 3,
             "from": "2027-03-27T00:00:00Z"}).json
         self.assertEqual(preview["words"], "Every day at 02:30")
         self.assertEqual([one["dst"] for one in preview["fires"]], [None, "gap", None])
-        wrong = self.api.post("/schedules:preview", {"kind": "cron", "cron": "0 0 25 * * ?"})
+        self.assertEqual(preview["fires"][1], {
+            "utc": "2027-03-28T01:00:00.000Z", "local": "2027-03-28T03:00:00+02:00",
+            "note": "replaces a time skipped from 02:00 to 03:00", "dst": "gap"})
+        self.assertEqual(self.api.post("/schedules:preview", {"cron": "0 0 25 * * ?"}).status, 400)
+        wrong = self.api.post("/schedules:preview", {"cron": "0 0 25 * * ?", "draft": True})
         self.assertEqual((wrong.status, wrong.json["fires"]), (200, []))
         self.assertIn("25", wrong.json["error"])
         self.submit("often", cron="*/10 * * * *")
@@ -333,10 +341,10 @@ class Live(ApiTest):
         self.submit("watched", manual=True)
         self.one.start_worker(name="worker-1")
         self.api.post("/jobs/default/watched:trigger")
-        ends = wait_for("the end", lambda: events.of("run_ended"))
+        ends = wait_for("the end", lambda: events.of("run.ended"))
         self.assertEqual((ends[0]["task_id"], ends[0]["state"]), ("watched", "succeeded"))
-        wait_for("the change", lambda: "watched" in {one["task_id"] for one in events.of("job_changed")})
-        wait_for("the node", lambda: "worker-1" in {one["name"] for one in events.of("node_joined")})
+        wait_for("the change", lambda: "watched" in {one["task_id"] for one in events.of("job.changed")})
+        wait_for("the node", lambda: "worker-1" in {one["name"] for one in events.of("node.joined")})
         last = wait_for("ids", events.ids)[0]
         again = self.api.events(headers=[("Last-Event-ID", str(last))])
         wait_for("what was missed", lambda: set(events.ids()) - {last} <= set(again.ids()))
@@ -348,9 +356,9 @@ class Live(ApiTest):
         time.sleep(1.5)
         self.submit("theirs", group="theirs", manual=True)
         self.submit("ours", group="ours", manual=True)
-        wait_for("the other's change", lambda: len(all_of_them.of("job_changed")) == 2)
-        wait_for("the own change", lambda: mine.of("job_changed"))
-        self.assertEqual([one["task_id"] for one in mine.of("job_changed")], ["ours"])
+        wait_for("the other's change", lambda: len(all_of_them.of("job.changed")) == 2)
+        wait_for("the own change", lambda: mine.of("job.changed"))
+        self.assertEqual([one["task_id"] for one in mine.of("job.changed")], ["ours"])
 
     def test_output_is_followed_to_the_end(self):
         self.one.start_worker()

@@ -19,7 +19,7 @@ export function usePreview(spec) {
     if (!settled) return setState({});
     const control = new AbortController();
     setState((before) => ({...before, isLoading: true}));
-    post("/schedules:preview", {...settled, count: 10}, {signal: control.signal}).then(
+    post("/schedules:preview", {...settled, n: 10, draft: true}, {signal: control.signal}).then(
       (answer) => setState({...answer}),
       (error) => error.name === "AbortError" || setState({error: error.message}),
     );
@@ -31,7 +31,7 @@ export function usePreview(spec) {
 /// "2026-11-29T02:00:00+01:00" as "Sun 2026-11-29 02:00:00 +01:00"; without a zone, the local time of the browser.
 function localFire(fire) {
   const parts = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(.*)$/.exec(fire.local ?? "");
-  if (!parts) return fire.local || localTime(fire.at, {isLong: true});
+  if (!parts) return fire.local || localTime(fire.utc, {isLong: true});
   return `${weekday(parts[1])} ${parts[1]} ${parts[2]} ${parts[3]}`;
 }
 
@@ -39,12 +39,12 @@ const dstWord = (fire) => (fire.dst ? word("dst.", fire.dst) : "");
 
 export function Fires({fires}) {
   if (!fires?.length) return html`<p class="faint">${t("schedule.no_fires")}</p>`;
-  const list = fires.map((fire) => (typeof fire === "string" ? {at: fire} : fire));
+  const list = fires.map((fire) => (typeof fire === "string" ? {utc: fire} : fire));
   return html`<ol class="fires" aria-label=${t("schedule.next")}>${list.map(
     (fire) => html`<li class=${fire.dst ? "dst" : ""}>
-    <span class="number">${localFire(fire)}</span><span class="faint number">${utcTime(fire.at, {isLong: false})}</span>
-    <span class="faint">${relativeTime(fire.at)}</span>
-    ${fire.dst ? html`<span class="badge tone-warn" title=${word("dst.help_", fire.dst)}>${dstWord(fire)}</span>` : html`<span></span>`}</li>`,
+    <span class="number">${localFire(fire)}</span><span class="faint number">${utcTime(fire.utc, {isLong: false})}</span>
+    <span class="faint">${relativeTime(fire.utc)}</span>
+    ${fire.dst ? html`<span class="badge tone-warn" title=${fire.note || word("dst.help_", fire.dst)}>${dstWord(fire)}</span>` : html`<span></span>`}</li>`,
   )}</ol>`;
 }
 

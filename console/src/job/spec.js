@@ -216,9 +216,8 @@ export function toSpec(fields) {
 export function scheduleOf(spec) {
   const kind = kindOf(spec);
   if (!["cron", "every", "fixed_delay", "at"].includes(kind) || !spec[kind]) return null;
-  const isInterval = kind === "every" || kind === "fixed_delay";
-  const asked = {kind, [isInterval ? "interval" : kind]: spec[kind]};
-  const more = kind === "cron" ? ["tz", "dst"] : isInterval ? ["first"] : [];
+  const asked = {[kind]: spec[kind]};
+  const more = kind === "cron" ? ["tz", "dst"] : kind === "at" ? [] : ["first"];
   for (const name of more) if (spec[name]) asked[name] = spec[name];
   return asked;
 }

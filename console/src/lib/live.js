@@ -3,7 +3,7 @@ import {useEffect, useRef} from "./html.js";
 import {base} from "./api.js";
 import {createStore} from "./store.js";
 
-const kTypes = ["run_started", "run_ended", "job_changed", "node_joined", "node_lost", "counters"];
+const kTypes = ["run.started", "run.ended", "job.changed", "node.joined", "node.lost", "stats"];
 const kPollMs = 5000;
 const kRetryStreamMs = 30000;
 const kQuietMs = 2000;

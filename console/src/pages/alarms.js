@@ -59,7 +59,7 @@ function TestDialog({onClose}) {
 }
 
 function Now({onSilence, canSilence}) {
-  const found = useFetch("/alarms", {}, {on: ["counters"]});
+  const found = useFetch("/alarms", {}, {on: ["stats"]});
   const order = {firing: 0, silenced: 1, ok: 2};
   const unsilence = async (group) => {
     await remove(`/alarms/silences/${encodeURIComponent(group)}`);
@@ -134,7 +134,7 @@ function Rules() {
 }
 
 function Sent({query}) {
-  const list = useList("/alarms/history", {page: query.page, page_size: 50}, {on: ["counters"]});
+  const list = useList("/alarms/history", {page: query.page, page_size: 50}, {on: ["stats"]});
   return html`<${ListTable} label=${t("alarms.history")} list=${list} keyOf=${(one) => one.id ?? `${one.at}${one.group}${one.rule}`}
     empty=${html`<${Empty} text=${t("alarms.no_history")} />`} columns=${[
       {name: "at", label: t("field.time"), cell: (one) => html`<${Time} at=${one.at ?? one.since} />`},

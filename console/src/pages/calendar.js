@@ -124,7 +124,7 @@ export default function Calendar({route}) {
   const [start] = useState(() => Math.floor(Date.now() / (60 * kMinute)) * 60 * kMinute);
   const from = new Date(start).toISOString();
   const until = new Date(start + kHours * 60 * kMinute).toISOString();
-  const found = useFetch("/calendar", {from, to: until, group}, {on: ["job_changed"]});
+  const found = useFetch("/calendar", {from, to: until, group}, {on: ["job.changed"]});
   const hours = useMemo(() => hoursOf(found.data?.minutes ?? [], start), [found.data, start]);
   const total = hours.reduce((sum, hour) => sum + hour.total, 0);
   const most = Math.max(1, ...hours.map((hour) => hour.peak));

@@ -13,7 +13,7 @@ const kMasked = /^(\*+|•+|<hidden>|hidden)$/;
 const countOf = (value) => (Array.isArray(value) ? value.length : value);
 
 function Trackers() {
-  const found = useFetch("/trackers", {}, {on: ["counters"]});
+  const found = useFetch("/trackers", {}, {on: ["stats"]});
   return html`<${Fetched} from=${found}>${(
     data,
   ) => html`<${Table} label=${t("cluster.trackers")} rows=${data.items ?? []} keyOf=${(one) => one.name}
@@ -107,7 +107,7 @@ function NamedValues({label, rows, hasSource}) {
 
 export default function Cluster({route}) {
   const tab = ["counters", "config"].includes(route.query.tab) ? route.query.tab : "trackers";
-  const stats = useFetch("/stats", {}, {on: tab === "counters" ? ["counters"] : []});
+  const stats = useFetch("/stats", {}, {on: tab === "counters" ? ["stats"] : []});
   const why = refusal("admin");
   const config = useFetch(tab === "config" && !why ? "/config" : null);
   return html`<${Page} title=${t("nav.cluster")}>

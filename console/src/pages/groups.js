@@ -13,7 +13,7 @@ import {Meter} from "../ui/strip.js";
 import {ListTable, Table} from "../ui/table.js";
 import {ExecutorsDialog, SplitDialog} from "../parts/group_dialogs.js";
 
-const kEvents = ["node_joined", "node_lost", "counters"];
+const kEvents = ["node.joined", "node.lost", "stats"];
 
 const groupColumns = () => [
   {

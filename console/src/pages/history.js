@@ -29,7 +29,7 @@ export const kFailed = "failed,timed_out,killed,lost";
 const kNotRun = "skipped,missed,expired,cancelled,discarded";
 
 function useQuarantined() {
-  const found = useFetch("/jobs", {state: "quarantined", page_size: 100}, {on: ["job_changed"]});
+  const found = useFetch("/jobs", {state: "quarantined", page_size: 100}, {on: ["job.changed"]});
   return found.data?.items?.length ?? 0;
 }
 
@@ -39,7 +39,7 @@ function Redrive({chosen, setChosen, list, filter}) {
   useEffect(() => setAll(false), [chosen.size]);
   if (chosen.size === 0) return null;
   const ids = [...new Set([...chosen].map((key) => key.slice(0, key.indexOf(":"))))];
-  const target = isAll ? {filter: {...filter, list: "history"}} : {ids};
+  const target = isAll ? {filter: {...filter, list: "history"}} : {items: ids.map((id) => ({job_id: id}))};
   const finish = () => {
     setChosen(new Set());
     list.reload();
@@ -80,7 +80,7 @@ export default function History({route}) {
   const list = useList(
     "/runs/history",
     {...filter, page: query.page, page_size: 50},
-    {on: query.page || chosen.size ? [] : ["run_ended"]},
+    {on: query.page || chosen.size ? [] : ["run.ended"]},
   );
   const [isCleaning, setCleaning] = useState(false);
   useEffect(() => setChosen(new Set()), [JSON.stringify(query)]);

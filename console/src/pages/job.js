@@ -70,7 +70,7 @@ function What({spec}) {
 }
 
 function Summary({job}) {
-  const runs = useFetch("/runs/history", {group: job.group, task_id: job.task_id, page_size: 40}, {on: ["run_ended"]});
+  const runs = useFetch("/runs/history", {group: job.group, task_id: job.task_id, page_size: 40}, {on: ["run.ended"]});
   const spec = job.spec ?? {};
   const retries = typeof spec.retries === "object" ? spec.retries.max : spec.retries;
   return html`<${WhyNot} job=${job} />
@@ -107,12 +107,12 @@ function Runs({job, query}) {
   const list = useList(
     "/runs/history",
     {group: job.group, task_id: job.task_id, page: query.page, page_size: 50},
-    {on: ["run_ended"]},
+    {on: ["run.ended"]},
   );
   const executing = useFetch(
     "/runs/executing",
     {group: job.group, task_id: job.task_id},
-    {on: ["run_started", "run_ended"]},
+    {on: ["run.started", "run.ended"]},
   );
   const [isCleaning, setCleaning] = useState(false);
   return html`${
@@ -161,7 +161,7 @@ function Alarms({job}) {
 }
 
 function Audit({job, query}) {
-  const list = useList("/audit", {group: job.group, task_id: job.task_id, page: query.page}, {on: ["job_changed"]});
+  const list = useList("/audit", {group: job.group, task_id: job.task_id, page: query.page}, {on: ["job.changed"]});
   return html`<${AuditTable} list=${list} hideTask />`;
 }
 
@@ -188,7 +188,7 @@ function Actions({job, reload, onTrigger}) {
 
 export default function JobPage({route}) {
   const [, group, taskId] = route.parts;
-  const found = useFetch(jobPath(group, taskId), {}, {on: ["job_changed", "run_started", "run_ended"]});
+  const found = useFetch(jobPath(group, taskId), {}, {on: ["job.changed", "run.started", "run.ended"]});
   const [isTriggering, setTriggering] = useState(false);
   const tab = kTabs.includes(route.query.tab) ? route.query.tab : "summary";
   const job = found.data && {...found.data, group: found.data.group ?? group, task_id: found.data.task_id ?? taskId};

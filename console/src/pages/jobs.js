@@ -97,8 +97,8 @@ const columns = [
 
 /// A page of jobs; then the results of their last runs, which take longer to read, and are read less often.
 function useJobs(query) {
-  const list = useList("/jobs", query, {on: ["job_changed", "run_ended", "run_started"]});
-  const results = useList("/jobs", {...query, results: "true"}, {on: ["run_ended"], quietMs: 10000});
+  const list = useList("/jobs", query, {on: ["job.changed", "run.ended", "run.started"]});
+  const results = useList("/jobs", {...query, results: "true"}, {on: ["run.ended"], quietMs: 10000});
   const known = new Map(results.items.map((job) => [keyOf(job), job]));
   const withResults = (job) => {
     const {last_result, success_rate} = known.get(keyOf(job)) ?? job;
@@ -164,7 +164,7 @@ function Bulk({chosen, setChosen, list, filter}) {
     task_id: key.slice(key.indexOf("/") + 1),
   }));
   const run = async (action, more = {}) => {
-    const target = isAll ? {filter} : {ids: jobs};
+    const target = isAll ? {filter} : {items: jobs};
     const ended = await actOnMany("job", {action, ...target, ...more}, isAll ? (list.total ?? null) : jobs.length);
     if (ended) {
       setChosen(new Set());

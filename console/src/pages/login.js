@@ -20,7 +20,7 @@ function Password({next}) {
     setError("");
     try {
       takeSession(await post("/session", {name, password}));
-      go("#" + next, {replace: true});
+      go(next, {replace: true});
     } catch (failed) {
       setError(
         failed.status === 401 ? t("login.wrong") : failed.status === 429 ? t("login.throttled") : problemText(failed),
@@ -54,7 +54,7 @@ function OneTime({secret}) {
 
 export default function Login({route}) {
   const known = useSession();
-  const {one_time: secret, next = "/", failed} = route.query;
+  const {one_time: secret, next = "/", failed, error} = route.query;
   const methods = known.methods ?? {};
   return html`<div class="login"><div class="login-card">
     <h1><${Brand} size="28" /> Carillon</h1>
@@ -63,7 +63,7 @@ export default function Login({route}) {
       secret
         ? html`<${OneTime} secret=${secret} />`
         : html`
-      ${failed === "link" && html`<div class="notice warn" role="alert"><div>${t("login.link_used")}</div></div>`}
+      ${(error || failed === "link") && html`<div class="notice warn" role="alert"><div>${error || t("login.link_used")}</div></div>`}
       ${
         known.failed
           ? html`<${Problem} error=${known.failed} retry=${() => loadSession().catch(() => {})} />`

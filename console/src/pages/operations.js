@@ -11,7 +11,7 @@ import {Meter} from "../ui/strip.js";
 import {Table} from "../ui/table.js";
 
 export default function Operations() {
-  const found = useFetch("/operations", {}, {on: ["counters", "job_changed", "run_ended"]});
+  const found = useFetch("/operations", {}, {on: ["stats", "job.changed", "run.ended"]});
   const stop = async (operation) => {
     await post(`/operations/${encodeURIComponent(operation.id)}:stop`);
     found.reload();

@@ -11,7 +11,7 @@ import {Status} from "../ui/status.js";
 import {Table} from "../ui/table.js";
 
 const kRanges = ["15m", "24h", "7d"];
-const kEvents = ["run_ended", "counters", "node_joined", "node_lost"];
+const kEvents = ["run.ended", "stats", "node.joined", "node.lost"];
 const ms = (value) => durationText(value);
 const axisMs = (value) => (value < 1000 ? `${numberText(value)} ms` : `${numberText(value / 1000, 1)} s`);
 
@@ -31,7 +31,7 @@ function Figures({now}) {
 }
 
 function Charts({range}) {
-  const figures = useFetch("/figures", {range}, {on: range === "15m" ? ["counters", "run_ended"] : []});
+  const figures = useFetch("/figures", {range}, {on: range === "15m" ? ["stats", "run.ended"] : []});
   return html`<${Fetched} from=${figures}>${(data) => {
     const points = data.points ?? [];
     if (points.length === 0) return html`<${Empty} text=${t("overview.no_figures")} />`;

@@ -113,7 +113,7 @@ function Chosen({chosen, setChosen, list, action, filter, name}) {
   useEffect(() => setAll(false), [chosen.size]);
   if (chosen.size === 0) return null;
   const run = async () => {
-    const target = isAll ? {filter: {...filter, list: name}} : {ids: [...chosen]};
+    const target = isAll ? {filter: {...filter, list: name}} : {items: [...chosen].map((id) => ({job_id: id}))};
     if (await actOnMany("run", {action, ...target}, isAll ? (list.total ?? null) : chosen.size)) {
       setChosen(new Set());
       list.reload();
@@ -135,7 +135,7 @@ export default function Queue({route}) {
   const list = useList(
     "/runs/" + name,
     {group, task_id: taskId, page, page_size: 100},
-    {on: chosen.size ? [] : ["run_started", "run_ended", "counters"]},
+    {on: chosen.size ? [] : ["run.started", "run.ended", "stats"]},
   );
   const [moving, setMoving] = useState(null);
   const canMove = useOperations()("POST /runs/{job_id}:priority");

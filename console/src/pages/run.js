@@ -62,7 +62,7 @@ function Actions({run, isLive, onRerun, reload}) {
 /// The attempt that waits or runs: it is in a queue, not in the history yet.
 function useCurrent(run, isLive) {
   const path = !run || run.done ? null : isLive ? "/runs/executing" : "/runs/waiting";
-  const found = useFetch(path, run ? {group: run.group, job_id: run.job_id} : {}, {on: ["run_started", "run_ended"]});
+  const found = useFetch(path, run ? {group: run.group, job_id: run.job_id} : {}, {on: ["run.started", "run.ended"]});
   return (found.data?.items ?? []).find((one) => one.job_id === run?.job_id) ?? null;
 }
 
@@ -73,7 +73,7 @@ function withCurrent(attempts, current) {
 
 export default function RunPage({route}) {
   const jobId = route.parts[1] ?? "";
-  const found = useFetch(runPath(jobId), {}, {on: ["run_started", "run_ended"]});
+  const found = useFetch(runPath(jobId), {}, {on: ["run.started", "run.ended"]});
   const [isAgain, setAgain] = useState(false);
   const run = found.data && {...found.data, job_id: found.data.job_id ?? jobId};
   const isLive = run ? run.state === "executing" || run.state === "running" : false;

@@ -24,7 +24,7 @@ function Matches({matches, text}) {
 
 export default function Scripts({route}) {
   const {text, page} = route.query;
-  const list = useList("/scripts", {text, page, page_size: 50}, {on: ["job_changed"]});
+  const list = useList("/scripts", {text, page, page_size: 50}, {on: ["job.changed"]});
   const address = (script) => jobAddress(script.group, script.task_id, {tab: "scripts"});
   return html`<${Page} title=${t("nav.scripts")} sub=${t("scripts.sub")} actions=${html`<${Act} need="editor" icon="plus" label=${t("jobs.new")} onClick=${() => go(to(["jobs", "new"]))} />`}>
     <${Filters} names=${["text"]}><${TextFilter} name="text" label=${t("scripts.search")} placeholder=${t("scripts.hint")} isMain /></${Filters}>

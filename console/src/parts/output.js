@@ -72,7 +72,7 @@ function useOutput(run, attempt, isLive) {
     const readAll = async () => {
       let token = "";
       do {
-        const page = await get(path, {attempt, page_token: token, page_size: kPageSize}, control.signal);
+        const page = await get(path, {attempt, format: "json", page_token: token, page_size: kPageSize}, control.signal);
         add(page.items ?? []);
         token = page.next_page_token || "";
       } while (token && !control.signal.aborted);
@@ -185,7 +185,7 @@ export function Output({run, attempt, isLive}) {
         html`<${CheckField} label=${t("output.follow")} value=${isFollowing} onInput=${setFollowing} />
         <span class="status tone-run"><${Icon} name="play" />${t("output.live")}</span>`
       }
-      <a class="button small" href=${address(runPath(run.job_id) + "/output", {attempt, format: "text"})} download=${`${run.task_id ?? "run"}-${run.job_id}.txt`}>
+      <a class="button small" href=${address(runPath(run.job_id) + "/output", {attempt})} download=${`${run.task_id ?? "run"}-${run.job_id}.txt`}>
         <${Icon} name="download" />${t("act.download")}</a></div>
     ${output.error && html`<${Problem} error=${output.error} retry=${output.reload} />`}
     ${output.isLoading && html`<${Loading} label=${t("output.loading", {n: lines.length})} />`}

@@ -40,7 +40,7 @@ TEST(Refusals, ReadingIsNoChange) {
 
 TEST(Refusals, AreOfMessagesThatAViewerMayNotSend) {
   const Principal viewer{.kind = "token", .name = "anna", .groups = {"*"}};
-  for (const char* action : {"trigger", "batch", "tag", "import", "cancel", "clean", "restore"})
+  for (const char* action : {"trigger", "retry", "tag", "import", "cancel", "clean", "restore"})
     EXPECT_FALSE(check_access(viewer, change_of_action(action).value()).ok()) << action;
 }
 

@@ -14,7 +14,7 @@ void nothing(Api&, const ExchangePtr&) {}
 Router test_router() {
   return Router({Route{"GET", "/jobs", nothing, Right::kRead},
                  Route{"POST", "/jobs", nothing, Right::kEdit},
-                 Route{"POST", "/jobs:batch", nothing, Right::kEdit},
+                 Route{"POST", "/jobs:suspend", nothing, Right::kEdit},
                  Route{"GET", "/jobs/{}/{}", nothing, Right::kRead},
                  Route{"POST", "/jobs/{}/{}:trigger", nothing, Right::kOperate},
                  Route{"GET", "/runs/waiting", nothing, Right::kRead},
@@ -50,7 +50,7 @@ TEST(Router, AnActionFollowsAfterTheLastColon) {
   const Found action = found("POST", "/api/v1/jobs/ops/a:b:trigger");
   EXPECT_EQ(action.path, "/jobs/{}/{}:trigger");
   EXPECT_THAT(action.parts, ElementsAre("ops", "a:b"));
-  EXPECT_EQ(found("POST", "/api/v1/jobs:batch").path, "/jobs:batch");
+  EXPECT_EQ(found("POST", "/api/v1/jobs:suspend").path, "/jobs:suspend");
 }
 
 TEST(Router, AColonWithoutAnActionBelongsToTheName) {
