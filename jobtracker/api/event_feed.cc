@@ -19,6 +19,8 @@ constexpr Duration kKeepAlivePeriod = std::chrono::seconds{15};
 constexpr Duration kLateEvents = std::chrono::seconds{5};
 constexpr std::size_t kRowsOfLook = 10'000;  // nodes or node groups
 constexpr std::int64_t kNodesEvery = 2;      // looks
+// Counters are asked for each second, and more rarely when there are very many node groups.
+constexpr std::size_t kGroupsOfEachLook = 1'000;
 constexpr std::int64_t kCountersEvery = 5;
 
 // It asks for all subscribers, and each gets what its principal covers.
@@ -100,7 +102,9 @@ void EventFeed::look() {
       &EventFeed::on_store_events);
   ask({.what = "executing", .limit = kEventsOfLook}, &EventFeed::on_executing);
   if (looks_ % kNodesEvery == 0) ask({.what = "nodes"}, &EventFeed::on_nodes);
-  if (looks_ % kCountersEvery == 0) ask({.what = "groups"}, &EventFeed::on_groups);
+  const bool has_few_groups = last_counters_.size() < kGroupsOfEachLook;
+  if (has_few_groups || looks_ % kCountersEvery == 0)
+    ask({.what = "groups"}, &EventFeed::on_groups);
   ++looks_;
   look_later();
 }
