@@ -3,7 +3,7 @@ import {html, useEffect, useState} from "./lib/html.js";
 import {signedOut, reachable} from "./lib/api.js";
 import {language, t} from "./lib/i18n.js";
 import {startLive, stopLive} from "./lib/live.js";
-import {go, to, useRoute} from "./lib/router.js";
+import {currentAddress, go, to, useRoute} from "./lib/router.js";
 import {loadSession, session, useSession} from "./lib/session.js";
 import {useStore} from "./lib/store.js";
 import {Loading, Page, Problem, Empty} from "./ui/basics.js";
@@ -114,8 +114,8 @@ export function App() {
   const isLogin = route.parts[0] === "login";
   useEffect(() => {
     if (!known.signed_in && !isLogin)
-      go(to(["login"], route.path === "/" ? {} : {next: location.hash.slice(1)}), {replace: true});
-    if (known.signed_in && isLogin && !route.query.one_time) go("#" + (route.query.next ?? "/"), {replace: true});
+      go(to(["login"], route.path === "/" ? {} : {next: currentAddress()}), {replace: true});
+    if (known.signed_in && isLogin && !route.query.one_time) go(route.query.next ?? "/", {replace: true});
   }, [known.signed_in, isLogin]);
   const isShown = known.signed_in ? !isLogin || route.query.one_time : isLogin;
   return html`${

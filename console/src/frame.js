@@ -3,7 +3,7 @@ import {html, classes, useEffect, useRef, useState} from "./lib/html.js";
 import {get} from "./lib/api.js";
 import {languages, language, setLanguage, t, word} from "./lib/i18n.js";
 import {liveState} from "./lib/live.js";
-import {foundAddress, to} from "./lib/router.js";
+import {foundAddress, go, setQuery, to} from "./lib/router.js";
 import {useSettled} from "./lib/fetching.js";
 import {signOut, useSession} from "./lib/session.js";
 import {useStore} from "./lib/store.js";
@@ -82,7 +82,7 @@ function Search() {
     setOpen(false);
     setText("");
     input.current.blur();
-    location.hash = address;
+    go(address);
   };
   const onKey = (event) => {
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
@@ -151,7 +151,11 @@ export function Preferences() {
       aria-label=${t("theme.label", {name: t("theme." + chosen)})}>
       <${Icon} name=${chosen === "dark" ? "moon" : "sun"} /><span class="wide-only">${t("theme." + chosen)}</span></button>
     <label class="hidden" for="language">${t("field.language")}</label>
-    <select id="language" class="quiet" value=${spoken} onChange=${(event) => setLanguage(event.target.value)}>
+    <select id="language" class="quiet" value=${spoken} onChange=${(event) => {
+      // What the address asked for is not what is chosen now.
+      setQuery({lang: ""}, {replace: true});
+      setLanguage(event.target.value);
+    }}>
       ${Object.entries(languages).map(([name, label]) => html`<option value=${name} lang=${name} selected=${name === spoken}>${label}</option>`)}
     </select>`;
 }

@@ -1,7 +1,7 @@
 // Keys that work on every page, and the dialog that lists them.
 import {html, useEffect} from "./lib/html.js";
 import {t} from "./lib/i18n.js";
-import {to} from "./lib/router.js";
+import {go, to} from "./lib/router.js";
 import {Dialog} from "./ui/dialog.js";
 
 /// After g, one letter names the page.
@@ -30,7 +30,7 @@ export function useKeys({onHelp}) {
       wasG = 0;
       if (page !== undefined) {
         event.preventDefault();
-        location.hash = to(page ? [page] : []);
+        go(to(page ? [page] : []));
       } else if (event.key === "g") {
         wasG = Date.now();
       } else if (event.key === "/") {
@@ -40,7 +40,7 @@ export function useKeys({onHelp}) {
         event.preventDefault();
         onHelp();
       } else if (event.key === "n") {
-        location.hash = to(["jobs", "new"]);
+        go(to(["jobs", "new"]));
       } else if (
         event.key === "ArrowDown" &&
         event.target.closest("tbody") === null &&

@@ -110,6 +110,18 @@ class People(Flow):
             lambda: browser.address() == "/jobs?state=suspended", "signed in, the page is the one asked for"
         )
 
+    def test_an_address_chooses_page_and_language(self):
+        browser = self.browser
+        for address, language, words in (
+            ("waiting?lang=zh", "zh", "按分发顺序排列"),
+            ("jobs/default/" + MARK + "?lang=en", "en", "Last runs"),
+            ("#/cluster", "en", "Job trackers"),
+        ):
+            browser.driver.get(browser.base + address)
+            browser.see(words)
+            self.assertEqual(browser.js("return document.documentElement.lang"), language)
+        self.assertEqual(browser.address(), "/cluster")
+
     def test_language_and_appearance_stay(self):
         browser = self.browser
         browser.open("/account")

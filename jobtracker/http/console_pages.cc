@@ -1,6 +1,7 @@
 #include "jobtracker/http/console_pages.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "console/console_files.h"
@@ -13,8 +14,21 @@ constexpr const char* kPolicy =
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
     "'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+// What the paths of its pages begin with: /jobs, /jobs/ops/nightly. All are one file, which shows
+// the page of its address.
+constexpr std::array<std::string_view, 16> kPages{
+    "jobs",   "runs",   "waiting", "executing", "history",    "calendar", "groups",  "scripts",
+    "alarms", "access", "audit",   "cluster",   "operations", "login",    "account", "search"};
+
+bool is_page(std::string_view path) {
+  if (!path.starts_with('/')) return false;
+  path.remove_prefix(1);
+  return std::find(kPages.begin(), kPages.end(), path.substr(0, path.find('/'))) != kPages.end();
+}
+
 const ConsoleFile* file_of(std::string_view target) {
-  const std::string_view path = target.substr(0, target.find('?'));
+  std::string_view path = target.substr(0, target.find('?'));
+  if (is_page(path)) path = "/";
   const auto files = console_files();
   const auto found = std::find_if(files.begin(), files.end(),
                                   [&](const ConsoleFile& file) { return file.path == path; });
@@ -33,8 +47,7 @@ bool takes_gzip(const net::HttpCall& call) {
 }  // namespace
 
 bool is_for_console(const net::HttpCall& head) {
-  const ConsoleFile* const file = file_of(head.target);
-  if (file == nullptr || file->path != "/") return file != nullptr;
+  if (!head.target.starts_with("/?") && head.target != "/") return file_of(head.target) != nullptr;
   return header(head, "accept").find("text/html") != std::string::npos && takes_gzip(head);
 }
 

@@ -2,7 +2,10 @@
 requests, events, and two job trackers of which each answers for the whole cluster."""
 
 import datetime
+import gzip
+import http.client
 import json
+import re
 import time
 
 import harness
@@ -324,6 +327,25 @@ class Access(ApiTest):
         key = self.api.post("/keys", {"name": "worker-1", "role": "worker", "groups": ["ours"]})
         self.assertEqual(key.status, 201, key)
         self.assertEqual(len(key.json["secret_key"]), 40)
+
+    def test_the_pages_of_the_console_have_paths(self):
+        def get(path, **headers):
+            connection = http.client.HTTPConnection(self.api.address, timeout=30)
+            connection.request("GET", path, headers={"Accept-Encoding": "gzip", **headers})
+            reply = connection.getresponse()
+            body = reply.read()
+            connection.close()
+            return reply, body
+
+        first, page = get("/", Accept="text/html")
+        for path in ("/jobs", "/jobs/default/a%2Fb?lang=zh", "/runs/7", "/cluster?tab=config"):
+            reply, body = get(path)
+            self.assertEqual((reply.status, body), (200, page), path)
+            self.assertIn("text/html", reply.headers["Content-Type"])
+            self.assertEqual(reply.headers["ETag"], first.headers["ETag"])
+        for name in re.findall(r'(?:src|href)="([^"]+)"', gzip.decompress(page).decode()):
+            self.assertEqual(get(name)[0].status, 200, name)
+        self.assertEqual(get("/jobsx")[0].status, 404)
 
     def test_the_document_has_every_operation(self):
         document = self.api.get("/openapi.json").json

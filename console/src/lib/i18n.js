@@ -23,7 +23,8 @@ export function word(prefix, text) {
 }
 
 export function preferredLanguage() {
-  const chosen = kept.get("language", "");
+  const asked = new URLSearchParams(location.search).get("lang");
+  const chosen = catalogues[asked] ? asked : kept.get("language", "");
   if (catalogues[chosen]) return chosen;
   return (navigator.languages ?? []).some((name) => /^zh/i.test(name)) && !/^en/i.test(navigator.language)
     ? "zh"
@@ -33,7 +34,7 @@ export function preferredLanguage() {
 export async function setLanguage(name) {
   const chosen = catalogues[name] ? name : "en";
   messages = (await catalogues[chosen]()).default;
-  document.documentElement.lang = chosen === "zh" ? "zh-CN" : "en";
+  document.documentElement.lang = chosen;
   kept.set("language", chosen);
   language.set(chosen);
 }

@@ -1,8 +1,9 @@
-// Routes in the address's hash: #/jobs?group=ops. The address is the state of a page.
+// Routes are paths: /jobs?group=ops. The address is the state of a page.
+import {base} from "./api.js";
 import {createStore, useStore} from "./store.js";
 
-function parse(hash) {
-  const [path, search = ""] = hash.replace(/^#/, "").split("?", 2);
+function parse(address) {
+  const [path, search = ""] = address.split("?", 2);
   const parts = path
     .split("/")
     .filter(Boolean)
@@ -16,11 +17,31 @@ function parse(hash) {
   return {path: "/" + parts.join("/"), parts, query: Object.fromEntries(new URLSearchParams(search))};
 }
 
-const route = createStore(parse(location.hash));
-window.addEventListener("hashchange", () => route.set(parse(location.hash)));
-
-export const currentRoute = () => route.get();
+export const currentAddress = () => location.pathname + location.search;
+const route = createStore(null);
 export const useRoute = () => useStore(route);
+
+// Not of another server, as //example.org/ is.
+const isPath = (address) => /^\/(?![/\\])/.test(address);
+
+/// A link with the page after a # keeps what follows, such as the secret of a sign-in, from servers.
+function follow() {
+  const hidden = location.hash.slice(1);
+  if (isPath(hidden)) history.replaceState(null, "", hidden);
+  route.set(parse(currentAddress()));
+}
+
+follow();
+window.addEventListener("popstate", follow);
+
+/// Links to pages do not load the console again.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href^='/']");
+  const isOther = event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
+  if (!link || isOther || event.defaultPrevented || link.pathname.startsWith(base) || link.target) return;
+  event.preventDefault();
+  go(link.getAttribute("href"));
+});
 
 function searchOf(query) {
   const known = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
@@ -30,17 +51,13 @@ function searchOf(query) {
 
 /// The address of a page: to(["jobs", group, taskId], {tab: "runs"}).
 export function to(parts, query = {}) {
-  return "#/" + parts.map(encodeURIComponent).join("/") + searchOf(query);
+  return "/" + parts.map(encodeURIComponent).join("/") + searchOf(query);
 }
 
 export function go(address, {replace = false} = {}) {
-  if (address === location.hash) return;
-  if (replace) {
-    history.replaceState(null, "", address);
-    route.set(parse(address));
-  } else {
-    location.hash = address;
-  }
+  if (address === currentAddress() || !isPath(address)) return;
+  history[replace ? "replaceState" : "pushState"](null, "", address);
+  route.set(parse(address));
 }
 
 /// Changes parts of the query; a change of a filter begins at the first page again.

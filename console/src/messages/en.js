@@ -150,6 +150,10 @@ export default flatten({
   },
   why: {
     title: "Why it does not run:", suspended: "The job is suspended.", quarantined: "The job is in quarantine.",
+    busy: "No worker has a free thread.", kinds: "No worker of its group accepts this kind of run.",
+    no_worker: "No worker of its group is connected.", no_executor: "No executor of its group answers.", overlap: "The previous run has not ended.",
+    fix_no_executor: "Start an executor of group {group}, or list its address.",
+    fix_kinds: "Allow the kind with --allow at a worker of group {group}.",
     fix_suspended: "Resume it to let it fire again.",
     fix_quarantined: "Its run was lost three times in a row. Look at the last runs, then resume it.",
     fix_no_worker: "Start a worker of group {group}.",

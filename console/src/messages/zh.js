@@ -115,7 +115,9 @@ export default flatten({
     rule_skip: "跳过", rule_once: "一次", rule_twice: "两次",
   },
   why: {
-    title: "未运行的原因：", suspended: "任务已暂停。", quarantined: "任务已被隔离。", fix_suspended: "恢复后将继续触发。",
+    title: "未运行的原因：", suspended: "任务已暂停。", quarantined: "任务已被隔离。", busy: "没有空闲的线程。", kinds: "该组没有接受此类运行的工作节点。",
+    no_worker: "该组没有已连接的工作节点。", no_executor: "该组没有响应的执行器。", fix_no_executor: "请启动节点组 {group} 的执行器，或录入其地址。", overlap: "上一次运行尚未结束。", fix_kinds: "请在节点组 {group} 的某个工作节点用 --allow 允许此类运行。",
+    fix_suspended: "恢复后将继续触发。",
     fix_quarantined: "其运行连续丢失三次。请先查看最近的运行，再恢复。", fix_no_worker: "请启动节点组 {group} 的工作节点。", fix_busy: "有空闲线程时即开始。可为节点组 {group} 增加工作节点或线程。",
     fix_overlap: "上一次运行结束后开始，也可改用其他重叠策略。", open_group: "打开节点组",
   },

@@ -1,20 +1,25 @@
 // Why a job does not run: one sentence, and the button or page that mends it.
 import {html} from "../lib/html.js";
-import {t} from "../lib/i18n.js";
+import {language, t} from "../lib/i18n.js";
 import {to} from "../lib/router.js";
 import {actOnJob} from "../actions.js";
 import {Act} from "../ui/basics.js";
 import {Icon} from "../ui/icons.js";
 
-/// Reasons are the server's sentences; what to do follows from the words that they share.
-function fixOf(job) {
-  const reason = job.reason ?? "";
-  if (job.state === "quarantined" || /quarantine/.test(reason)) return "quarantined";
-  if (job.state === "suspended" || /suspend/.test(reason)) return "suspended";
-  if (/no (task tracker|executor|worker)/.test(reason)) return "no_worker";
-  if (/thread|busy|overload/.test(reason)) return "busy";
-  if (/previous run|overlap/.test(reason)) return "overlap";
-  return "";
+/// Reasons are the server's English sentences; the page's own words follow from what they share.
+const kReasons = [
+  ["quarantined", /quarantine/],
+  ["suspended", /suspend/],
+  ["busy", /free thread|busy|overload/],
+  ["kinds", /accepts jobs of kind/],
+  ["no_executor", /executors? of group/],
+  ["no_worker", /no task tracker/],
+  ["overlap", /previous run|overlap/],
+];
+
+function fixOf({state, reason}) {
+  if (state === "quarantined" || state === "suspended") return state;
+  return kReasons.find(([, pattern]) => pattern.test(reason))?.[0] ?? "";
 }
 
 /// The server's reason as a sentence.
@@ -26,8 +31,9 @@ function sentence(reason) {
 export function WhyNot({job}) {
   if (!job.reason && !["suspended", "quarantined"].includes(job.state)) return null;
   const fix = fixOf(job);
+  const hasOwnWords = fix && (!job.reason || language.get() !== "en");
   return html`<div class="notice warn why"><${Icon} name="lost" /><div>
-    <strong>${t("why.title")}</strong> ${job.reason ? sentence(job.reason) : t("why." + fix)}${fix && html` <span>${t("why.fix_" + fix, {group: job.group})}</span>`}</div>
+    <strong>${t("why.title")}</strong> ${hasOwnWords ? t("why." + fix) : sentence(job.reason)}${fix && html` <span>${t("why.fix_" + fix, {group: job.group})}</span>`}</div>
     ${(fix === "suspended" || fix === "quarantined") && html`<${Act} group=${job.group} label=${t("act.resume")} onClick=${() => actOnJob(job, "resume")} />`}
-    ${(fix === "no_worker" || fix === "busy") && html`<a class="button" href=${to(["groups", job.group])}>${t("why.open_group")}</a>`}</div>`;
+    ${["busy", "kinds", "no_executor", "no_worker"].includes(fix) && html`<a class="button" href=${to(["groups", job.group])}>${t("why.open_group")}</a>`}</div>`;
 }

@@ -1,7 +1,7 @@
 // Tables: sticky heads, arrows and Enter, choice of rows; on a phone each row is a card.
 import {html, classes, useEffect, useRef} from "../lib/html.js";
 import {t} from "../lib/i18n.js";
-import {setQuery, useRoute} from "../lib/router.js";
+import {go, setQuery, useRoute} from "../lib/router.js";
 import {Button, Loading, Problem} from "./basics.js";
 
 function moveFocus(event, rows) {
@@ -19,7 +19,7 @@ export function Table({label, columns, rows, keyOf, open, choice, rowClass, isLo
   const shown = columns.filter(Boolean);
   const onKey = (event, row) => {
     if (event.target !== event.currentTarget) return;
-    if (event.key === "Enter" && open) location.hash = open(row);
+    if (event.key === "Enter" && open) go(open(row));
     else if (event.key === " " && choice) {
       event.preventDefault();
       toggle(row);
@@ -33,7 +33,7 @@ export function Table({label, columns, rows, keyOf, open, choice, rowClass, isLo
   const onClick = (event, row) => {
     if (!open || event.target.closest("a,button,input,label,select")) return;
     if (String(window.getSelection())) return;
-    location.hash = open(row);
+    go(open(row));
   };
   const areAllChosen = choice && rows.length > 0 && rows.every((row) => choice.keys.has(keyOf(row)));
   return html`<div class=${classes("table-box", {busy: isLoading})}>
