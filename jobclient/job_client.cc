@@ -156,6 +156,16 @@ Result<ActAnswer> JobClient::kill(JobId job) {
   return act(*thread_, {.verb = wire::Verb::kKill, .job_id = job});
 }
 
+Result<ActAnswer> JobClient::set_priority(const TaskRef& task, int priority) {
+  wire::Act request = act_on(wire::Verb::kSetPriority, task);
+  request.priority = priority;
+  return act(*thread_, std::move(request));
+}
+
+Result<ActAnswer> JobClient::set_priority(JobId job, int priority) {
+  return act(*thread_, {.verb = wire::Verb::kSetPriority, .job_id = job, .priority = priority});
+}
+
 Result<ActAnswer> JobClient::add_executors(const std::string& group,
                                            std::vector<std::string> addresses,
                                            std::optional<std::string> token) {
@@ -171,6 +181,17 @@ Result<ActAnswer> JobClient::split_group(const std::string& group, std::int32_t 
 
 Result<ActAnswer> JobClient::remove_executor_group(const std::string& group) {
   return act(*thread_, {.verb = wire::Verb::kRemoveGroup, .group = group});
+}
+
+Result<ActAnswer> JobClient::silence_alarms(const std::string& group,
+                                            std::optional<WallTime> until) {
+  return act(*thread_, {.verb = wire::Verb::kSilence,
+                        .group = group,
+                        .until_us = until ? until->time_since_epoch().count() : 0});
+}
+
+Result<ActAnswer> JobClient::test_alarm(const std::string& recipient) {
+  return act(*thread_, {.verb = wire::Verb::kTestAlarm, .addresses = {recipient}});
 }
 
 Result<ActAnswer> JobClient::set_script(const TaskRef& task, const Script& script) {
@@ -256,6 +277,14 @@ Result<RowPage> JobClient::nodes(const RowFilter& filter) {
 
 Result<RowPage> JobClient::groups(const RowFilter& filter) {
   return query(*thread_, "groups", filter);
+}
+
+Result<RowPage> JobClient::alarms(const RowFilter& filter) {
+  return query(*thread_, "alarms", filter);
+}
+
+Result<RowPage> JobClient::alarm_history(const RowFilter& filter) {
+  return query(*thread_, "alarm_history", filter);
 }
 
 Result<RowPage> JobClient::show(const TaskRef& task) {

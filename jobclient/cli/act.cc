@@ -1,6 +1,8 @@
 #include "jobclient/cli/act.h"
 
 #include <charconv>
+#include <functional>
+#include <string>
 
 #include "jobclient/cli/other_groups.h"
 
@@ -105,11 +107,30 @@ Verb declare_kill() {
   return verb;
 }
 
+Verb declare_priority() {
+  Verb verb = declare("priority", "Change the priority of a waiting job",
+                      "Jobs of a group start by priority, then by due time. The smallest priority "
+                      "is first. Of a task with a schedule, --job names one waiting run.",
+                      "  jobclient priority report 10 --group ops\n"
+                      "  jobclient priority --job 7211004000000000017 10\n");
+  verb.positionals[0].required = false;
+  verb.positionals.push_back(
+      {.name = "PRIORITY", .help = "0 to " + std::to_string(kPriorityMax) + "."});
+  verb.options.push_back(
+      {.name = "job", .placeholder = "ID", .help = "The waiting job, instead of a task."});
+  return verb;
+}
+
 int run_cancel(Context& context) { return act(context, &JobClient::cancel); }
 int run_suspend(Context& context) { return act(context, &JobClient::suspend); }
 int run_resume(Context& context) { return act(context, &JobClient::resume); }
 
-int run_kill(Context& context) {
+namespace {
+
+// Of a verb that takes a task or --job.
+int act_on_one(Context& context,
+               const std::function<Result<ActAnswer>(JobClient&, const TaskRef&)>& on_task,
+               const std::function<Result<ActAnswer>(JobClient&, JobId)>& on_job) {
   const std::string& job = context.configuration.text("job");
   const bool has_task = context.configuration.has("TASK_ID");
   if (has_task == !job.empty()) {
@@ -124,11 +145,36 @@ int run_kill(Context& context) {
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   if (has_task) {
     const TaskRef task = context.task();
-    return print_act_answer(context, task, client.value()->kill(task));
+    return print_act_answer(context, task, on_task(*client.value(), task));
   }
   const Result<JobId> id = parse_job_id(job);
   if (!id.ok()) return context.fail(kWrongInput, id.error().message);
-  return print_act_answer(context, {"", ""}, client.value()->kill(id.value()));
+  return print_act_answer(context, {"", ""}, on_job(*client.value(), id.value()));
+}
+
+}  // namespace
+
+int run_kill(Context& context) {
+  return act_on_one(
+      context, [](JobClient& client, const TaskRef& task) { return client.kill(task); },
+      [](JobClient& client, JobId job) { return client.kill(job); });
+}
+
+int run_priority(Context& context) {
+  const std::string& text = context.configuration.text("PRIORITY");
+  int priority = -1;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, priority);
+  if (error != std::errc{} || stopped != end || priority < 0 || priority > kPriorityMax) {
+    return context.fail(kWrongInput,
+                        "priority is '" + text + "', must be 0 to " + std::to_string(kPriorityMax));
+  }
+  return act_on_one(
+      context,
+      [priority](JobClient& client, const TaskRef& task) {
+        return client.set_priority(task, priority);
+      },
+      [priority](JobClient& client, JobId job) { return client.set_priority(job, priority); });
 }
 
 int print_act_answer(Context& context, const TaskRef& task, const Result<ActAnswer>& answer) {

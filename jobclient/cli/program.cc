@@ -1,6 +1,7 @@
 #include "jobclient/cli/program.h"
 
 #include "jobclient/cli/act.h"
+#include "jobclient/cli/alarms.h"
 #include "jobclient/cli/ask.h"
 #include "jobclient/cli/clean.h"
 #include "jobclient/cli/console.h"
@@ -53,6 +54,10 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_feedback, run_feedback},
                               {declare_nodes, run_nodes},
                               {declare_groups, run_groups},
+                              {declare_alarms, run_alarms},
+                              {declare_alarms_silence, run_alarms_silence},
+                              {declare_alarms_unsilence, run_alarms_unsilence},
+                              {declare_alarms_test, run_alarms_test},
                               {declare_groups_add, run_groups_add},
                               {declare_groups_remove, run_groups_remove},
                               {declare_groups_split, run_groups_split},
@@ -64,6 +69,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_suspend, run_suspend},
                               {declare_resume, run_resume},
                               {declare_kill, run_kill},
+                              {declare_priority, run_priority},
                               {declare_scripts_set, run_scripts_set},
                               {declare_scripts_restore, run_scripts_restore},
                               {declare_clean, run_clean},

@@ -23,6 +23,9 @@ constexpr std::array kRights{
     RequestRight{"Act drain_node", Right::kOperate, Scope::kNamed},
     RequestRight{"Act isolate_node", Right::kOperate, Scope::kNamed},
     RequestRight{"Act release_node", Right::kOperate, Scope::kNamed},
+    RequestRight{"Act set_priority", Right::kOperate, Scope::kJob},
+    RequestRight{"Act silence", Right::kOperate, Scope::kNamed},
+    RequestRight{"Act test_alarm", Right::kAdminister, Scope::kAll},
     RequestRight{"Query list", Right::kRead, Scope::kRows},
     RequestRight{"Query waiting", Right::kRead, Scope::kRows},
     RequestRight{"Query executing", Right::kRead, Scope::kRows},
@@ -35,6 +38,8 @@ constexpr std::array kRights{
     RequestRight{"Query groups", Right::kRead, Scope::kRows},
     RequestRight{"Query counts", Right::kRead, Scope::kRows},
     RequestRight{"Query figures", Right::kRead, Scope::kRows},
+    RequestRight{"Query calendar", Right::kRead, Scope::kRows},
+    RequestRight{"Query fires", Right::kRead, Scope::kRows},
     RequestRight{"Query scripts", Right::kRead, Scope::kNamed},
     RequestRight{"Query script", Right::kRead, Scope::kNamed},
     RequestRight{"Query specs", Right::kRead, Scope::kRows},
@@ -43,6 +48,7 @@ constexpr std::array kRights{
     RequestRight{"Query trackers", Right::kRead, Scope::kNone},
     RequestRight{"Query alarms", Right::kRead, Scope::kRows},
     RequestRight{"Query alarm_rules", Right::kRead, Scope::kNone},
+    RequestRight{"Query alarm_history", Right::kRead, Scope::kRows},
     RequestRight{"Query stats", Right::kRead, Scope::kNone},
     RequestRight{"Query whoami", Right::kAny, Scope::kNone},
     RequestRight{"Query principals", Right::kAdminister, Scope::kAll},
@@ -57,11 +63,11 @@ constexpr std::array kRights{
     RequestRight{"RemovePrincipal", Right::kAdminister, Scope::kAll},
 };
 
-constexpr std::array<std::string_view, 13> kVerbs{
-    "Act cancel",      "Act suspend",       "Act resume",      "Act trigger",
-    "Act kill",        "Act add_executors", "Act split_group", "Act clean_history",
-    "Act set_script",  "Act remove_group",  "Act drain_node",  "Act isolate_node",
-    "Act release_node"};
+constexpr std::array<std::string_view, 16> kVerbs{
+    "Act cancel",       "Act suspend",       "Act resume",      "Act trigger",
+    "Act kill",         "Act add_executors", "Act split_group", "Act clean_history",
+    "Act set_script",   "Act remove_group",  "Act drain_node",  "Act isolate_node",
+    "Act release_node", "Act set_priority",  "Act silence",     "Act test_alarm"};
 
 const RequestRight* entry(std::string_view request) {
   const auto* const found =

@@ -15,6 +15,7 @@ bool is_numbered(wire::Verb verb) {
     case wire::Verb::kTrigger:
     case wire::Verb::kKill:
     case wire::Verb::kSetScript:
+    case wire::Verb::kSetPriority:
       return true;
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
@@ -23,6 +24,8 @@ bool is_numbered(wire::Verb verb) {
     case wire::Verb::kDrainNode:
     case wire::Verb::kIsolateNode:
     case wire::Verb::kReleaseNode:
+    case wire::Verb::kSilence:
+    case wire::Verb::kTestAlarm:
       return false;
   }
   return false;

@@ -16,13 +16,13 @@ struct NamedVerb {
 };
 // A bulk action does not name its action in its path; a trigger needs the least right of them.
 constexpr std::array kVerbsOfPaths{
-    NamedVerb{"cancel", wire::Verb::kCancel},       NamedVerb{"suspend", wire::Verb::kSuspend},
-    NamedVerb{"resume", wire::Verb::kResume},       NamedVerb{"trigger", wire::Verb::kTrigger},
-    NamedVerb{"retry", wire::Verb::kTrigger},       NamedVerb{"kill", wire::Verb::kKill},
-    NamedVerb{"split", wire::Verb::kSplitGroup},    NamedVerb{"drain", wire::Verb::kDrainNode},
-    NamedVerb{"isolate", wire::Verb::kIsolateNode}, NamedVerb{"release", wire::Verb::kReleaseNode},
-    NamedVerb{"restore", wire::Verb::kSetScript},   NamedVerb{"clean", wire::Verb::kCleanHistory},
-    NamedVerb{"priority", wire::Verb::kSetPriority}};
+    NamedVerb{"cancel", wire::Verb::kCancel},        NamedVerb{"suspend", wire::Verb::kSuspend},
+    NamedVerb{"resume", wire::Verb::kResume},        NamedVerb{"trigger", wire::Verb::kTrigger},
+    NamedVerb{"retry", wire::Verb::kTrigger},        NamedVerb{"kill", wire::Verb::kKill},
+    NamedVerb{"split", wire::Verb::kSplitGroup},     NamedVerb{"drain", wire::Verb::kDrainNode},
+    NamedVerb{"isolate", wire::Verb::kIsolateNode},  NamedVerb{"release", wire::Verb::kReleaseNode},
+    NamedVerb{"restore", wire::Verb::kSetScript},    NamedVerb{"clean", wire::Verb::kCleanHistory},
+    NamedVerb{"priority", wire::Verb::kSetPriority}, NamedVerb{"test", wire::Verb::kTestAlarm}};
 
 // The last part of the route's path that is no name, without an action: "script", "users".
 std::string_view noun_of(std::string_view path) {
@@ -59,6 +59,7 @@ std::optional<wire::Message> change_of_path(const Route& route) {
   if (noun == "jobs" && route.method == "DELETE") return wire::Act{.verb = wire::Verb::kCancel};
   if (noun == "jobs") return wire::Submit{.jobs = {JobSpec{}}};
   if (noun == "script") return wire::Act{.verb = wire::Verb::kSetScript};
+  if (noun == "silences") return wire::Act{.verb = wire::Verb::kSilence};
   if (noun == "executors") return wire::Act{.verb = wire::Verb::kAddExecutors};
   if (noun == "groups") return wire::Act{.verb = wire::Verb::kRemoveGroup};
   return change_of_principal(route.method, noun);

@@ -58,6 +58,12 @@ const char* action_of(wire::Verb verb) {
       return "isolate_node";
     case wire::Verb::kReleaseNode:
       return "release_node";
+    case wire::Verb::kSetPriority:
+      return "set_priority";
+    case wire::Verb::kSilence:
+      return "silence";
+    case wire::Verb::kTestAlarm:
+      return "test_alarm";
   }
   return "unknown";
 }

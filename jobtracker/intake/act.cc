@@ -16,8 +16,8 @@ constexpr int kLooksMax = 5;
 constexpr std::size_t kActBytes = 1'000;  // size of an action besides its message
 constexpr const char* kInQuarantine = " is in quarantine and does not run until it is resumed";
 
-std::string word(wire::Verb verb) {
-  switch (verb) {
+std::string word(const wire::Act& act) {
+  switch (act.verb) {
     case wire::Verb::kCancel:
       return "cancelled";
     case wire::Verb::kSuspend:
@@ -30,6 +30,8 @@ std::string word(wire::Verb verb) {
       return "told to stop";
     case wire::Verb::kSetScript:
       return "now has another script";
+    case wire::Verb::kSetPriority:
+      return "now has priority " + std::to_string(act.priority);
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
@@ -37,6 +39,8 @@ std::string word(wire::Verb verb) {
     case wire::Verb::kDrainNode:
     case wire::Verb::kIsolateNode:
     case wire::Verb::kReleaseNode:
+    case wire::Verb::kSilence:
+    case wire::Verb::kTestAlarm:
       break;  // Not about a job.
   }
   return {};
@@ -53,6 +57,8 @@ std::string audited(const wire::Act& act, JobId made) {
     row.emplace_back("job_id", std::to_string(job.value));
   if (act.verb == wire::Verb::kSuspend) row.emplace_back("suspended", true);
   if (act.verb == wire::Verb::kResume) row.emplace_back("suspended", false);
+  if (act.verb == wire::Verb::kSetPriority)
+    row.emplace_back("priority", std::int64_t{act.priority});
   if (act.verb == wire::Verb::kSetScript) {
     row.emplace_back("language", act.language);
     row.emplace_back("remark", act.remark);
@@ -78,10 +84,18 @@ bool has_changed(const RequestOutcome& outcome, const Error* refused) {
 // Whether its run differs from other runs of the job.
 bool changes_run(const wire::Act& act) { return act.payload || !act.addresses.empty(); }
 
-// The spec for one run with another payload or other executors.
+// Whether a waiting job gets another spec. A run without its own spec has its definition's.
+bool changes_spec(const wire::Act& act, const WaitingJob& job) {
+  return act.verb == wire::Verb::kSetPriority
+             ? !job.spec.empty()
+             : act.verb == wire::Verb::kTrigger && changes_run(act);
+}
+
+// The spec for one run with another payload, other executors or another priority.
 Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
   if (act.payload) spec.payload = *act.payload;
   if (!act.addresses.empty()) spec.push.addresses = act.addresses;
+  if (act.verb == wire::Verb::kSetPriority) spec.priority = act.priority;
   // A triggered run cannot be missed; older rows may have a misfire policy.
   if (spec.schedule.kind == ScheduleKind::kManual) spec.misfire = {};
   spec.task_id.clear();  // A generated task id cannot be chosen, and rows do not have it.
@@ -123,6 +137,11 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
   }
   if (const Status room = batcher_.check_room(); !room.ok()) {
     return refuse(pending, room.error().code, room.error().message);
+  }
+  if (act.verb == wire::Verb::kSetPriority && (act.priority < 0 || act.priority > kPriorityMax)) {
+    return refuse(pending, ErrorCode::kInvalidArgument,
+                  "priority is " + std::to_string(act.priority) + ", must be 0 to " +
+                      std::to_string(kPriorityMax));
   }
   if (act.task_id.empty() && !act.job_id)
     return refuse(pending, ErrorCode::kInvalidArgument, "a task id or a job id is required");
@@ -245,14 +264,19 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       return trigger_definition(pending, definition);
     case wire::Verb::kSuspend:
       return definitions_.suspend(definition.row.id,
-                                  for_request(pending, pending->name() + " " + word(verb)));
+                                  for_request(pending, pending->name() + " " + word(pending->act)));
     case wire::Verb::kResume:
       return definitions_.resume(definition.row.id,
-                                 for_request(pending, pending->name() + " " + word(verb)));
+                                 for_request(pending, pending->name() + " " + word(pending->act)));
     case wire::Verb::kKill:
       return kill_definition(pending, definition);
     case wire::Verb::kSetScript:
       return set_script(pending, definition);
+    case wire::Verb::kSetPriority:
+      return decline(pending, ErrorCode::kInvalidArgument,
+                     pending->name() +
+                         " is a definition (give the job id of one of its waiting runs, or submit "
+                         "it again with another priority and --replace-on-exist)");
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
@@ -260,6 +284,8 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
     case wire::Verb::kDrainNode:
     case wire::Verb::kIsolateNode:
     case wire::Verb::kReleaseNode:
+    case wire::Verb::kSilence:
+    case wire::Verb::kTestAlarm:
       return;
   }
 }
@@ -288,7 +314,7 @@ void ActIntake::set_script(const PendingPtr& pending, ActiveDefinition& definiti
   if (version == 0) {
     return definitions_.set_script(
         definition.row.id, std::move(script).value(),
-        for_request(pending, pending->name() + " " + word(pending->act.verb)));
+        for_request(pending, pending->name() + " " + word(pending->act)));
   }
   ForRequest request = for_request(pending, "version " + std::to_string(version) +
                                                 " of the script of " + pending->name() + " kept");
@@ -352,7 +378,9 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
     return clients_.answer(pending->asker, ownership_.elsewhere(group, 1));
   if (whole != nullptr) pending->change.group = whole->name;
   if (stops(pending->act)) return stop_job(pending, found);
-  if (found.waiting && found.waiting->definition) return decline_run_that_waits(pending, found);
+  const bool is_for_runs = pending->act.verb == wire::Verb::kSetPriority;
+  if (found.waiting && found.waiting->definition && !is_for_runs)
+    return decline_run_that_waits(pending, found);
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));
   if (found.executing) return act_on_executing(pending, *found.executing);
   decline_unknown(pending);
@@ -427,13 +455,12 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       } else {
         change.to->trigger_time = now;
       }
-      if (changes_run(pending->act)) {
-        auto spec = catalog_.whole_spec(job);
-        if (!spec.ok()) return decline(pending, ErrorCode::kCorrupt, spec.error().message);
-        auto changed = spec_with(std::move(spec).value(), pending->act);
-        if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);
-        change.to->spec = std::move(changed).value();
-      }
+      break;
+    case wire::Verb::kSetPriority:
+      pending->change.before =
+          wire::row_to_json({{"priority", std::int64_t{catalog_.own_priority(job)}}});
+      change.to = job;
+      change.to->priority = pending->act.priority;
       break;
     case wire::Verb::kSetScript:
       return decline(pending, ErrorCode::kConflict,
@@ -447,17 +474,29 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     case wire::Verb::kDrainNode:
     case wire::Verb::kIsolateNode:
     case wire::Verb::kReleaseNode:
+    case wire::Verb::kSilence:
+    case wire::Verb::kTestAlarm:
       return;
   }
-  if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is being claimed.
+  if (is_moving(job)) return look_again(pending);
+  if (changes_spec(pending->act, job)) {
+    auto spec = catalog_.whole_spec(job);
+    if (!spec.ok()) return decline(pending, ErrorCode::kCorrupt, spec.error().message);
+    auto changed = spec_with(std::move(spec).value(), pending->act);
+    if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);
+    change.to->spec = std::move(changed).value();
+  }
+  const bool sets_time = verb != wire::Verb::kSetPriority;
   const TimeHold hold = definitions_.hold_time(job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
+  if (ActiveDefinition* definition = catalog_.definition(job.definition))
+    definition->blocked.erase(hand_out_key(job));
   job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
-  ForRequest request = for_request(pending, pending->name() + " " + word(verb), job.id);
-  request.on_request = [this, job, hold, answer = std::move(request.on_request)](
+  ForRequest request = for_request(pending, pending->name() + " " + word(pending->act), job.id);
+  request.on_request = [this, job, hold, sets_time, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
-    definitions_.release_time(hold, has_changed(outcome, refused));
+    definitions_.release_time(hold, sets_time && has_changed(outcome, refused));
     if (job.delayed) definitions_.release_promotion();
     if (!job.delayed && outcome.answered_before) sink_.release(job.id);
     const bool was_left = refused != nullptr || outcome.answered_before;

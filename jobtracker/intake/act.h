@@ -21,11 +21,12 @@
 
 namespace carillon::jobtracker {
 
-// Executes actions on jobs (cancel, suspend, resume, trigger, kill), and answers when the change is
-// on disk.
+// Executes actions on jobs (cancel, suspend, resume, trigger, kill, set script, set priority), and
+// answers when the change is on disk.
 //
 // A task id means the definition of that name where there is one, otherwise the one job that has
-// it; a job id means one job. Runs of a definition that wait are acted on by its task id only.
+// it; a job id means one job. Runs of a definition that wait are acted on by its task id only,
+// except that each has its own priority.
 //
 //           a definition               a waiting job              an executing job
 //   cancel  removed with its waiting   ends, with a row in the    is not retried, and its run gets
@@ -40,6 +41,9 @@ namespace carillon::jobtracker {
 //   kill    its runs get a stop        rejected; if it waits for  as cancel
 //           request; waiting retries   a retry: as cancel
 //           end
+//   set     rejected                   has its new place in the    rejected
+//   priority                           order of dispatch, also as
+//                                      a run of a definition
 //
 // A job in quarantine can only be resumed or cancelled.
 //
@@ -78,7 +82,7 @@ class ActIntake {
 
   void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void kill_definition(const PendingPtr& pending, const ActiveDefinition& definition);
-  bool waits_for_retry(const WaitingJob& job);
+  bool is_moving(const WaitingJob& job);
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void set_script(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);

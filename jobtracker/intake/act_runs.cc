@@ -48,18 +48,19 @@ void ActIntake::kill_definition(const PendingPtr& pending, const ActiveDefinitio
     batcher_.release(pending->bytes);
     if (!answer.ok()) return refuse(pending, answer.error().code, answer.error().message);
     auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-    std::erase_if(jobs, [this](const WaitingJob& job) { return !waits_for_retry(job); });
+    std::erase_if(jobs,
+                  [this](const WaitingJob& job) { return !was_tried(job) || is_moving(job); });
     end(jobs);
   });
 }
 
-// And is not being claimed or ended otherwise.
-bool ActIntake::waits_for_retry(const WaitingJob& job) {
+// It is being claimed or ended.
+bool ActIntake::is_moving(const WaitingJob& job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_changing =
       definition != nullptr && (definition->is_recovering || definition->supersedes(job) ||
                                 definition->removing.contains(job.id));
-  return was_tried(job) && !is_changing && executing_.find(job.id) == nullptr;
+  return is_changing || executing_.find(job.id) != nullptr;
 }
 
 // Cancels or kills a job, and running jobs of a task with its name. A kill ends retries, and keeps
@@ -73,10 +74,8 @@ void ActIntake::stop_job(const PendingPtr& pending, const FindAnswer& found) {
     const bool has_run = was_tried(*found.waiting) && !is_quarantined(*found.waiting);
     if (found.waiting->definition && !(kills && has_run))
       return decline_run_that_waits(pending, found);
-    const bool is_moving =
-        kills ? !waits_for_retry(*found.waiting) : executing_.find(found.waiting->id) != nullptr;
     const bool ends = has_run || !kills;
-    if (ends && is_moving) return look_again(pending);
+    if (ends && is_moving(*found.waiting)) return look_again(pending);
     if (!ends && runs.empty()) {
       return decline(pending, ErrorCode::kConflict,
                      pending->name() + " is waiting, not executing (cancel it instead)");
@@ -102,6 +101,11 @@ void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& 
   const bool is_unsent = entry != nullptr && entry->phase == Phase::kHeld;
   if (pending->act.verb == wire::Verb::kSuspend && is_unsent && !job.job.definition)
     return suspend_unsent(pending, *entry);
+  if (pending->act.verb == wire::Verb::kSetPriority) {
+    return decline(
+        pending, ErrorCode::kConflict,
+        pending->name() + " is executing already (only a waiting job has a place in the queue)");
+  }
   decline(pending, ErrorCode::kConflict,
           pending->name() + " is executing and can only be cancelled or killed");
 }

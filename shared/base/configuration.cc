@@ -174,11 +174,15 @@ class ConfigurationReader {
 
   Status read_positionals(const Program& program) {
     std::size_t used = 0;
-    for (const Positional& positional : line_.verb->positionals) {
+    const std::vector<Positional>& all = line_.verb->positionals;
+    for (auto at = all.begin(); at != all.end(); ++at) {
+      const Positional& positional = *at;
       Configuration::Value& value =
           add(positional.name, positional.many ? OptionKind::kList : OptionKind::kText);
       const std::size_t left = line_.positionals.size() - used;
-      if (left == 0) {
+      const auto needed = static_cast<std::size_t>(
+          std::count_if(at, all.end(), [](const Positional& one) { return one.required; }));
+      if (left == 0 || (!positional.required && left <= needed)) {
         if (positional.required) return bad_value(line_.verb->name + " needs " + positional.name);
         continue;
       }

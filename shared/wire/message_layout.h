@@ -14,7 +14,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 12};
+inline constexpr NumberRange kRange<Verb>{0, 15};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>
@@ -84,7 +84,8 @@ struct Layout<Act> {
                                      slot("remark", &Act::remark),
                                      slot("script_version", &Act::script_version),
                                      slot("fingerprint", &Act::fingerprint),
-                                     slot("node", &Act::node)};
+                                     slot("node", &Act::node),
+                                     slot("priority", &Act::priority)};
 };
 
 template <>
@@ -112,7 +113,12 @@ struct Layout<Query> {
                                      slot("after", &Query::after),
                                      slot("states", &Query::states, kStatesMax),
                                      slot("by", &Query::by),
-                                     slot("text", &Query::text)};
+                                     slot("text", &Query::text),
+                                     slot("task_prefix", &Query::task_prefix),
+                                     slot("kinds", &Query::kinds, kStatesMax),
+                                     slot("tag", &Query::tag),
+                                     slot("owner", &Query::owner),
+                                     slot("step", &Query::step_us)};
 };
 
 template <>

@@ -82,7 +82,10 @@ enum class Verb : int {
   kRemoveGroup = 9,   // of an executor group without jobs
   kDrainNode = 10,    // a task tracker gets no more jobs
   kIsolateNode = 11,  // a task tracker gets a job a minute
-  kReleaseNode = 12   // ends both
+  kReleaseNode = 12,  // ends both
+  kSetPriority = 13,  // of a waiting job
+  kSilence = 14,      // no alarms about a group until a time
+  kTestAlarm = 15     // sends a test message
 };
 
 constexpr bool is_about_node(Verb verb) {
@@ -98,12 +101,13 @@ struct Act {
   // kTrigger: replaces the job's own payload; kSetScript: the source
   std::optional<std::string> payload{};
   bool force = false;  // kTrigger: ignores the overlap rule
-  // kTrigger: restricts the job's executors to these; kAddExecutors: the executors.
+  // kTrigger: restricts the job's executors to these; kAddExecutors: the executors; kTestAlarm: the
+  // recipient.
   std::vector<std::string> addresses{};
   std::optional<std::string> token{};  // kAddExecutors: for calls; none: unchanged
   std::int32_t parts = 0;              // kSplitGroup: number of partitions: 2, 4, 8, 16, 32 or 64
   // kCleanHistory: rows with ids after `after` (0: from the first) and before `before` (0: to the
-  // last) that ended before `until_us` (0: any time).
+  // last) that ended before `until_us` (0: any time). kSilence: its end; 0: it ends now.
   std::int64_t after = 0;
   std::int64_t before = 0;
   std::int64_t until_us = 0;
@@ -114,6 +118,7 @@ struct Act {
   std::int64_t script_version = 0;
   std::int64_t fingerprint = 0;  // as in Submit
   std::string node{};            // kDrainNode, kIsolateNode, kReleaseNode: the task tracker's name
+  std::int32_t priority = -1;    // kSetPriority: 0 to kPriorityMax
 };
 
 struct Acted {
@@ -131,12 +136,19 @@ struct Query {
   std::string task_id{};
   JobId job_id{};
   std::int64_t since_us = 0;  // from this time on; history: ended later. 0: no limit
-  std::int64_t until_us = 0;  // counts, figures: before this time
+  std::int64_t until_us = 0;  // counts, figures, history, calendar, fires: before this time
   std::int64_t limit = 0;     // 0: the job tracker's default
   std::string after{};  // `next` of the previous answer; script: a version, empty: the current one
-  std::vector<std::string> states{};  // history: only rows with these states; empty: all
+  std::vector<std::string> states{};  // history, list: only rows with these states; empty: all
   std::string by{};                   // audit: only rows of this principal; empty: all
-  std::string text{};  // sources: only those that contain it, in any case; empty: all
+  // Only rows that contain it, in any case; empty: all. sources: in the script; history: in the
+  // task id, node or message; list: in the task id, description, owner or tags.
+  std::string text{};
+  std::string task_prefix{};         // history, list: only tasks whose ids begin so
+  std::vector<std::string> kinds{};  // list: only definitions of these kinds; empty: all
+  std::string tag{};                 // list: only definitions with it; empty: all
+  std::string owner{};               // list: only definitions of this owner; empty: all
+  std::int64_t step_us = 0;          // figures: sums of all groups for each such span; 0: minutes
 };
 
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;

@@ -488,6 +488,21 @@ TEST_P(StoreContract, AppliesTwoChangesOfAJobInBatchOrder) {
   EXPECT_THAT(waiting(group_), ElementsAre(third));
 }
 
+TEST_P(StoreContract, ReadsWaitingJobsInTheOrderOfTheirNewPriorities) {
+  const auto first = new_job();
+  const auto second = new_job();
+  auto better = second;
+  better.priority = first.priority - 1;
+  auto worse = better;
+  worse.priority = first.priority + 1;
+  committed({AddJob{first}, AddJob{second}});
+
+  EXPECT_EQ(outcome(ChangeWaiting{.from = second, .to = better}), kDone);
+  EXPECT_THAT(waiting(group_), ElementsAre(better, first));
+  EXPECT_EQ(outcome(ChangeWaiting{.from = better, .to = worse}), kDone);
+  EXPECT_THAT(waiting(group_), ElementsAre(first, worse));
+}
+
 TEST_P(StoreContract, AppliesBatchOperationsInAFixedOrderOfKinds) {
   // A running job ends, its retry is claimed again, and its freed key is taken: all in one batch,
   // given from the last to the first.

@@ -33,7 +33,7 @@ class Request:
 
     verbs = ("cancel", "suspend", "resume", "trigger", "kill", "add_executors", "split_group",
              "clean_history", "set_script", "remove_group", "drain_node", "isolate_node",
-             "release_node")
+             "release_node", "set_priority", "silence", "test_alarm")
     sequence = 0
 
     def __init__(self, name, group):
@@ -134,9 +134,9 @@ class Rights(BothStores):
             existing, missing = (answer("Query", {"what": what, "job_id": job}, job)
                                  for job in (jobs[THEIRS], jobs[THEIRS] + 1))
             self.assertEqual(existing, missing, what)
-        for verb in range(5):
-            existing, missing = (answer("Act", {"request": Request("Act", "").number(), "verb": verb, "job_id": job},
-                                        job) for job in (jobs[THEIRS], jobs[THEIRS] + 1))
+        for verb in (*range(5), Request.verbs.index("set_priority")):
+            existing, missing = (answer("Act", {"request": Request("Act", "").number(), "verb": verb, "job_id": job,
+                                                "priority": 5}, job) for job in (jobs[THEIRS], jobs[THEIRS] + 1))
             self.assertEqual(existing, missing, verb)
         shown = [answer("Query", {"what": "show", "group": THEIRS, "task_id": task}, task)
                  for task in (f"cron-{THEIRS}", "nothing")]

@@ -33,8 +33,8 @@ export default flatten({
     discarded: "Discarded", skipped: "Skipped", missed: "Missed", expired: "Expired", cancelled: "Cancelled", executing: "Executing",
     running: "Running", waiting: "Waiting", delayed: "Delayed", active: "Active", suspended: "Suspended", quarantined: "Quarantined",
     ended: "Ended", alive: "Alive", draining: "Draining", overloaded: "Overloaded", isolated: "Isolated", gone: "Gone",
-    unreachable: "Unreachable", firing: "Firing", ok: "OK", silenced: "Silenced", done: "Done", stopped: "Stopped", new: "New",
-    changed: "Changed", same: "Unchanged", invalid: "Invalid", refused: "Refused", denied: "Denied", accepted: "Accepted",
+    unreachable: "Unreachable", firing: "Firing", ok: "OK", silenced: "Silenced", over: "Over", delivered: "Delivered",
+    done: "Done", stopped: "Stopped", new: "New", changed: "Changed", same: "Unchanged", invalid: "Invalid", refused: "Refused", denied: "Denied", accepted: "Accepted",
   },
   kind: {cron: "Cron", every: "Interval", fixed_delay: "Fixed delay", manual: "Manual", at: "At a time", now: "Now"},
   group_kind: {
@@ -60,7 +60,7 @@ export default flatten({
     set_script: "Change script", restore_script: "Restore script", remove_group: "Remove group", unknown: "Unknown", tag: "Add tag",
     untag: "Remove tag", sign_in: "Sign in", sign_out: "Sign out", put_user: "Set user", put_token: "Set token", put_key: "Set key", add_user: "Add user", change_user: "Change user",
     remove_user: "Remove user", add_token: "Add token", remove_token: "Remove token", add_key: "Add key", remove_key: "Remove key",
-    drain_node: "Drain", isolate_node: "Isolate", release_node: "Release", silence: "Silence alarms",
+    drain_node: "Drain", isolate_node: "Isolate", release_node: "Release", set_priority: "Change priority", silence: "Silence alarms", test_alarm: "Test alarm",
   },
   role: {
     viewer: "Viewer", operator: "Operator", editor: "Editor", admin: "Administrator", worker: "Worker",

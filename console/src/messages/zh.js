@@ -27,8 +27,8 @@ export default flatten({
     succeeded: "成功", failed: "失败", timed_out: "超时", killed: "已终止", lost: "丢失", later: "稍后再试", discarded: "已丢弃", skipped: "已跳过",
     missed: "已错过", expired: "已过期", cancelled: "已取消", executing: "执行中", running: "进行中", waiting: "等待中", delayed: "延后", active: "启用",
     suspended: "已暂停", quarantined: "已隔离", ended: "已结束", alive: "在线", draining: "排空中", overloaded: "过载", isolated: "已隔离", gone: "离线",
-    unreachable: "不可达", firing: "告警中", ok: "正常", silenced: "已静默", done: "完成", stopped: "已停止", new: "新增", changed: "有变更", same: "无变更",
-    invalid: "无效", refused: "被拒绝", denied: "无权限", accepted: "已接受",
+    unreachable: "不可达", firing: "告警中", ok: "正常", silenced: "已静默", over: "已结束", delivered: "已送达",
+    done: "完成", stopped: "已停止", new: "新增", changed: "有变更", same: "无变更", invalid: "无效", refused: "被拒绝", denied: "无权限", accepted: "已接受",
   },
   kind: {cron: "Cron", every: "固定间隔", fixed_delay: "固定延迟", manual: "手动", at: "定时一次", now: "立即"},
   group_kind: {
@@ -51,7 +51,7 @@ export default flatten({
     add_executors: "设置执行器", split_group: "拆分节点组", clean_history: "删除历史", set_script: "修改脚本", restore_script: "恢复脚本",
     remove_group: "移除节点组", unknown: "未知", tag: "添加标签", untag: "移除标签", sign_in: "登录", sign_out: "退出", put_user: "设置用户", put_token: "设置令牌", put_key: "设置密钥", add_user: "添加用户",
     change_user: "修改用户", remove_user: "移除用户", add_token: "添加令牌", remove_token: "移除令牌", add_key: "添加密钥", remove_key: "移除密钥", drain_node: "排空",
-    isolate_node: "隔离", release_node: "解除", silence: "静默告警",
+    isolate_node: "隔离", release_node: "解除", set_priority: "修改优先级", silence: "静默告警", test_alarm: "测试告警",
   },
   role: {
     viewer: "查看者", operator: "操作员", editor: "编辑者", admin: "管理员", worker: "工作节点", help_viewer: "可查看全部，不能修改。",

@@ -250,6 +250,10 @@ class JobClient {
   // schedule are not affected.
   Result<ActAnswer> kill(const TaskRef& task);
   Result<ActAnswer> kill(JobId job);
+  // Changes the priority of a waiting job, 0 to 999; smaller runs first. By task id: of a job that
+  // runs once.
+  Result<ActAnswer> set_priority(const TaskRef& task, int priority);
+  Result<ActAnswer> set_priority(JobId job, int priority);
   // Lists xxl-job executors of a group by hand. Only these are in service, and they need not
   // register. `token` is sent with each call to the group; without a value it stays unchanged.
   Result<ActAnswer> add_executors(const std::string& group, std::vector<std::string> addresses,
@@ -260,6 +264,12 @@ class JobClient {
   Result<ActAnswer> split_group(const std::string& group, std::int32_t parts);
   // Removes an executor group without jobs. It returns when an executor of it registers again.
   Result<ActAnswer> remove_executor_group(const std::string& group);
+
+  // Until this time no alarms about the node group and failures of its jobs are sent; none: they are
+  // sent again.
+  Result<ActAnswer> silence_alarms(const std::string& group, std::optional<WallTime> until);
+  // Sends a test message to a mail address or a URL. Error: kConflict if it was not delivered.
+  Result<ActAnswer> test_alarm(const std::string& recipient);
 
   // Replaces the script of a defined task. Runs that start from now on use it, retries included.
   // The newest 30 versions are kept.
@@ -282,6 +292,8 @@ class JobClient {
   Result<RowPage> audit(const RowFilter& filter = {});
   Result<RowPage> nodes(const RowFilter& filter = {});
   Result<RowPage> groups(const RowFilter& filter = {});
+  Result<RowPage> alarms(const RowFilter& filter = {});         // what is firing or silenced
+  Result<RowPage> alarm_history(const RowFilter& filter = {});  // messages, newest first
   // Numbers of ended jobs by group and half hour, including rows that the history no longer keeps.
   Result<RowPage> counts(const RowFilter& filter);
   // The figures of each minute and group, oldest first, kept for 8 days.
