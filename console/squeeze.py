@@ -1,6 +1,6 @@
 """Takes out of our JavaScript what means nothing: comments that fill lines, indentation, and white
-space between tokens. Texts in quotes stay as they are; texts in backticks lose indentation only, as
-those of ours that span lines are markup."""
+space between tokens. Texts in quotes stay as they are; texts in backticks lose indentation and ends of
+lines between tags, as those of ours that span lines are markup."""
 
 import re
 
@@ -54,9 +54,17 @@ class Squeezer:
             if self.text.startswith("${", self.at):
                 self.take(self.at + 2)
                 self.code("}")
+            elif self.text[self.at] == "\n" and self.is_between_tags():
+                self.at += 1
             else:
                 self.take(self.at + (2 if self.text[self.at] == "\\" else 1))
         self.take(self.at + 1)
+
+    def is_between_tags(self):
+        """Whether the end of a line means nothing in markup: not so between attributes."""
+        is_before_tag = self.text.startswith("<", self.at + 1)
+        is_before_value = self.text.startswith("${", self.at + 1)
+        return self.last() == ">" and (is_before_tag or is_before_value) or self.last() == "}" and is_before_tag
 
     def space(self):
         """White space in code: what of it must stay?"""
