@@ -15,6 +15,11 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kCleanRows = 2000;
+constexpr Duration kSilenceMax = std::chrono::hours{24 * 366};
+
+std::string until_json(std::optional<WallTime> until) {
+  return wire::row_to_json({{"until", until ? wire::Field{format_time(*until)} : wire::Field{}}});
+}
 
 Status check_executor(const std::string& address, const net::AddressGuard& guard) {
   CARILLON_TRY(check_address(address));
@@ -218,6 +223,56 @@ void JobTracker::on_node(const Asker& asker, const wire::Act& message) {
                           : message.verb == wire::Verb::kIsolateNode ? " is isolated"
                                                                      : " gets jobs again";
   answer(asker, wire::Acted{.message = "task tracker '" + message.node + "'" + now});
+}
+
+// The owner of the group's first partition is asked, so that it knows at once. A repetition has the
+// same effect.
+void JobTracker::on_silence(const Asker& asker, const wire::Act& message) {
+  if (const Status room = batcher_.check_room(); !room.ok())
+    return answer(asker, wire::ErrorReply{room.error()});
+  const Group* group = catalog_.group(message.group);
+  if (group == nullptr || catalog_.whole_of(group->id) != group) {
+    return refuse(asker, message,
+                  {ErrorCode::kNotFound, "there is no group '" + message.group + "'"});
+  }
+  if (!ownership_.has(group->id))
+    return answer(asker, ownership_.elsewhere(group->id, catalog_.parts(group->id)));
+  const WallTime now = clock_.now();
+  std::optional<WallTime> until;
+  if (message.until_us != 0) until = WallTime{Duration{message.until_us}};
+  if (until && (*until <= now || *until > now + kSilenceMax)) {
+    return refuse(asker, message,
+                  {ErrorCode::kInvalidArgument,
+                   "until is not a time in the next 366 days (it is " + format_time(now) + ")"});
+  }
+  const SilenceRow row{.group = group->id, .until = until.value_or(WallTime{})};
+  std::vector<Operation> operations{PutSilence{row}};
+  operations.emplace_back(
+      AddAudit{auditor_.row(asker, {.action = action_of(message.verb),
+                                    .group = group->name,
+                                    .before = until_json(alarms_.silences().until(group->id)),
+                                    .after = until_json(until)})});
+  std::string done = "alarms of group '" + group->name + "' are " +
+                     (until ? "silenced until " + format_time(*until) : "sent again");
+  batcher_.post_unit(
+      Urgency::kRequest, std::move(operations),
+      [this, asker, row, done = std::move(done)](
+          std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
+        if (refused != nullptr) return answer(asker, wire::ErrorReply{*refused});
+        alarms_.silences().put(row);
+        answer(asker, wire::Acted{.message = done});
+      });
+}
+
+void JobTracker::on_test_alarm(const Asker& asker, const wire::Act& message) {
+  const std::string to = message.addresses.empty() ? std::string{} : message.addresses.front();
+  alarms_.test(asker, to, [this, asker, message, to](const Status& status) {
+    if (!status.ok()) return refuse(asker, message, status.error());
+    const std::string shown = shown_recipient(to);
+    auditor_.add(asker, {.action = action_of(message.verb),
+                         .after = wire::row_to_json({{"recipient", shown}})});
+    answer(asker, wire::Acted{.message = "test message delivered to " + shown});
+  });
 }
 
 void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) {

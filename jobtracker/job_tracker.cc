@@ -220,6 +220,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   every(AccessRegistry::kPeriod, [this] {
     access_.run_once(/*is_shared=*/proven_at_.has_value());
+    if (proven_at_) alarms_.silences().refresh();
     transport_->end_outdated_connections();
   });
   access_.refresh();

@@ -82,8 +82,7 @@ class JobTracker final : public net::ServerReceiver,
                          private RunStopper,
                          private RunTally {
  public:
-  // `on_ready` is called when the store was read. `on_fatal` is called when this session cannot
-  // continue.
+  // `on_ready` is called when the store was read, `on_fatal` when this session cannot continue.
   JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
              TaskRunner& task_runner, StoreConnection& connection, Questions& questions,
              std::function<void()> on_ready, std::function<void(const Error&)> on_fatal);
@@ -112,8 +111,7 @@ class JobTracker final : public net::ServerReceiver,
   }
   // From now on, the next session of the process uses the poster and the courier.
   void leave_doors();
-  // State for the next session of the process that is not in the store. Call go_on_from() before
-  // start().
+  // State for the next session that is not in the store. Call go_on_from() before start().
   struct Memory {
     AlarmDesk::Memory alarms{};
     Recovery::Silences silences{};
@@ -246,6 +244,8 @@ class JobTracker final : public net::ServerReceiver,
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);
   void on_node(const Asker& asker, const wire::Act& message);
+  void on_silence(const Asker& asker, const wire::Act& message);
+  void on_test_alarm(const Asker& asker, const wire::Act& message);
   void remove_group(const Asker& asker, const wire::Act& message, GroupId id,
                     const CountAnswer& counted);
   void on_clean_history(const Asker& asker, const wire::Act& message);

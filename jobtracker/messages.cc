@@ -130,6 +130,8 @@ void JobTracker::route_known(const Asker& asker, wire::Message message, std::siz
     if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
     if (act->verb == wire::Verb::kRemoveGroup) return on_remove_group(asker, *act);
     if (wire::is_about_node(act->verb)) return on_node(asker, *act);
+    if (act->verb == wire::Verb::kSilence) return on_silence(asker, *act);
+    if (act->verb == wire::Verb::kTestAlarm) return on_test_alarm(asker, *act);
     if (act->verb == wire::Verb::kCleanHistory) return on_clean_history(asker, *act);
     return act_.act(asker, std::move(*act), bytes);
   }

@@ -81,7 +81,8 @@ std::vector<Option> work_options() {
        .section = "Work"},
       {.name = "metrics",
        .placeholder = "HOST:PORT",
-       .help = "Address that serves /healthz and /metrics of this worker. off disables it.",
+       .help = "Address that serves /healthz and /metrics of this worker. off disables it. On an "
+               "address that other machines reach, it needs --http-cert or --insecure.",
        .fallback = kOff,
        .check = check_http,
        .section = "Work"},
@@ -210,9 +211,10 @@ std::vector<Option> xxl_options() {
        .section = "xxl-job"},
       {.name = "http-cert",
        .placeholder = "FILE",
-       .help = "PEM file with the certificate of --xxl-port, then those of its authorities. The "
-               "executor then registers an https:// address, whose host the certificate must name. "
-               "SIGHUP reads it and its key again.",
+       .help =
+           "PEM file with the certificate of --xxl-port and --metrics, then those of its "
+           "authorities. Both then speak HTTPS, and the executor registers an https:// address, "
+           "whose host the certificate must name. SIGHUP reads it and its key again.",
        .section = "xxl-job"},
       {.name = "http-key",
        .placeholder = "FILE",
@@ -306,7 +308,7 @@ namespace {
 
 Result<XxlOptions> read_xxl(const Configuration& configuration) {
   for (const char* name : {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-token-file",
-                           "http-cert", "http-key", "xxl-ca", "xxl-log-path", "xxl-log-days"}) {
+                           "xxl-ca", "xxl-log-path", "xxl-log-days"}) {
     if (configuration.was_given(name) && !configuration.was_given("xxl-admin")) {
       return Error{ErrorCode::kInvalidArgument, configuration.source(name) +
                                                     " requires an xxl-job admin (give one with "

@@ -181,7 +181,8 @@ class Inside final : public TaskTracker {
   Status handle(const std::string& name, JobRunner runner, HandlerHooks hooks) override;
   std::string xxl_address() const override { return executor_ ? executor_->address() : ""; }
   Status reload_certificate() override {
-    return executor_ ? executor_->reload_certificate() : Status{};
+    if (executor_) CARILLON_TRY(executor_->reload_certificate());
+    return pages_ ? pages_->reload_certificate() : Status{};
   }
   std::string http_address() const override { return pages_ ? pages_->url() : ""; }
   Status start() override;
@@ -218,7 +219,9 @@ class Inside final : public TaskTracker {
 };
 
 Status Inside::serve_pages() {
-  auto pages = tasktracker::MetricsPages::open(options_.http, metrics_);
+  const net::HttpAccess access{.certificate = options_.http_certificate, .key = options_.http_key};
+  if (!options_.insecure) CARILLON_TRY(net::check_http_privacy(access, "--metrics", options_.http));
+  auto pages = tasktracker::MetricsPages::open(options_.http, access, metrics_);
   if (!pages.ok()) return pages.error().with_context("--metrics");
   pages_ = std::move(pages).value();
   return {};

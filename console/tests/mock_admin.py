@@ -265,7 +265,7 @@ def alarm_history(call):
                 "group": "billing" if index % 2 else "reports",
                 "rule": "failures=20%",
                 "message": "failures: 31 % of the last 64 runs failed (limit 20 %)",
-                "is_over": index % 2 == 0,
+                "state": ("over", "firing", "delivered", "failed")[index % 4],
                 "recipients": ["ops@example.com"],
             }
             for index in range(30)

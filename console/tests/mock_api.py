@@ -48,7 +48,7 @@ class Call:
 
 PAGE = {"page_size", "page_token"}
 JOBS = {"group", "state", "kind", "tag", "owner", "task_prefix", "text"}
-RUNS = PAGE | {"group", "task_id", "task_prefix", "state", "since", "until", "job_id", "text"}
+RUNS = PAGE | {"group", "task_id", "task_prefix", "state", "since", "until", "job_id", "node", "text"}
 # What lists take; another parameter is refused, as a job tracker does.
 PARAMETERS = {
     "/jobs": PAGE | JOBS | {"results"},

@@ -393,6 +393,39 @@ int run_groups(Context& context) {
              "no node group is known");
 }
 
+Verb declare_alarms() {
+  return declare("alarms", "List alarms about node groups that are on",
+                 "Also shows silenced groups. --history lists the messages that were sent or could "
+                 "not be delivered, newest first.",
+                 {group_option(false, "Only this node group."),
+                  {.name = "history", .kind = OptionKind::kSwitch, .help = "Sent messages."},
+                  limit_option()},
+                 "  jobclient alarms\n"
+                 "  jobclient alarms --history --group reports\n");
+}
+
+int run_alarms(Context& context) {
+  const RowFilter filter{.group = context.configuration.text("group")};
+  if (context.configuration.is_on("history")) {
+    return ask(context, &JobClient::alarm_history, filter,
+               {{"at", ColumnKind::kTime},
+                {"group"},
+                {"rule"},
+                {"state", ColumnKind::kState},
+                {"recipients"},
+                {"message", ColumnKind::kLong}},
+               "no alarm was sent");
+  }
+  return ask(context, &JobClient::alarms, filter,
+             {{"group"},
+              {"rule"},
+              {"state", ColumnKind::kState},
+              {"since", ColumnKind::kTime},
+              {"until", ColumnKind::kTime},
+              {"message", ColumnKind::kLong}},
+             "no alarm is on");
+}
+
 Result<WallTime> parse_since(const std::string& text, WallTime now, const std::string& option) {
   const Result<Duration> ago = parse_duration(text);
   if (ago.ok()) return now - ago.value();

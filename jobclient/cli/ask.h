@@ -2,7 +2,8 @@
 
 #include "jobclient/cli/context.h"
 
-// The verbs that ask for rows: list, waiting, executing, history, audit, nodes, groups.
+// The verbs that ask for rows: list, waiting, executing, history, audit, nodes, groups,
+// alarms.
 // Thread: the owner's.
 namespace carillon::cli {
 
@@ -13,6 +14,7 @@ Verb declare_history();
 Verb declare_audit();
 Verb declare_nodes();
 Verb declare_groups();
+Verb declare_alarms();
 
 int run_list(Context& context);
 int run_waiting(Context& context);
@@ -21,6 +23,7 @@ int run_history(Context& context);
 int run_audit(Context& context);
 int run_nodes(Context& context);
 int run_groups(Context& context);
+int run_alarms(Context& context);
 
 // "1h" as so long before `now`, or RFC 3339. `option` names it in an error.
 Result<WallTime> parse_since(const std::string& text, WallTime now,

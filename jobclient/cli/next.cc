@@ -7,10 +7,10 @@
 
 #include "jobclient/cli/job_words.h"
 #include "jobclient/cli/line_reader.h"
-#include "shared/job/local_time.h"
 #include "shared/base/time_text.h"
 #include "shared/job/cron.h"
 #include "shared/job/cron_note.h"
+#include "shared/job/local_time.h"
 
 namespace carillon::cli {
 namespace {

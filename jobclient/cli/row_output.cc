@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "shared/job/local_time.h"
 #include "jobclient/cli/text_width.h"
 #include "shared/base/time_text.h"
+#include "shared/job/local_time.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::cli {

@@ -5,10 +5,10 @@
 
 #include "jobclient/cli/follow.h"
 #include "jobclient/cli/job_flags.h"
-#include "shared/job/local_time.h"
 #include "jobclient/cli/submit_lines.h"
 #include "jobclient/cli/text_width.h"
 #include "shared/base/time_text.h"
+#include "shared/job/local_time.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::cli {

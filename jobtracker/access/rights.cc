@@ -44,6 +44,7 @@ constexpr std::array kRights{
     RequestRight{"Query script", Right::kRead, Scope::kNamed},
     RequestRight{"Query specs", Right::kRead, Scope::kRows},
     RequestRight{"Query sources", Right::kRead, Scope::kRows},
+    RequestRight{"Query parents", Right::kRead, Scope::kNamed},
     RequestRight{"Query events", Right::kRead, Scope::kRows},
     RequestRight{"Query trackers", Right::kRead, Scope::kNone},
     RequestRight{"Query alarms", Right::kRead, Scope::kRows},

@@ -5,23 +5,55 @@
 #include <utility>
 
 #include "jobtracker/store/names.h"
+#include "shared/base/joined.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
 namespace {
 
+// For a test message, which somebody waits for.
+constexpr Duration kTestTime = std::chrono::seconds{10};
+
 bool is_url(const std::string& recipient) { return recipient.find("://") != std::string::npos; }
 
-// For the log: the part of a URL after the host may be a secret.
-std::string shown(const std::string& recipient) {
+const Error kNoMail{ErrorCode::kInvalidArgument,
+                    "cannot send mail: no mail server is configured (name one with --smtp)"};
+
+AlarmState state_of(const wire::AlarmMessage& content, bool is_delivered) {
+  if (!is_delivered) return AlarmState::kFailed;
+  if (content.conditions.empty()) return AlarmState::kDelivered;
+  const bool is_over = std::all_of(content.conditions.begin(), content.conditions.end(),
+                                   [](const auto& one) { return one.is_over; });
+  return is_over ? AlarmState::kOver : AlarmState::kFiring;
+}
+
+std::string rule_of(const wire::AlarmMessage& content) {
+  std::vector<std::string> conditions;
+  for (const wire::AlarmCondition& one : content.conditions) conditions.push_back(one.condition);
+  if (conditions.empty() && !content.jobs.empty()) return content.jobs.front().task_id;
+  return joined(conditions, ", ");
+}
+
+net::Delivery delivery_of(const wire::AlarmMessage& content, const std::string& recipient) {
+  net::Delivery delivery{.id = static_cast<std::uint64_t>(content.id), .to = recipient};
+  if (is_url(recipient)) {
+    delivery.body = wire::alarm_json(content);
+  } else {
+    delivery.subject = wire::alarm_subject(content);
+    delivery.body = wire::alarm_text(content);
+  }
+  return delivery;
+}
+
+}  // namespace
+
+std::string shown_recipient(const std::string& recipient) {
   if (!is_url(recipient)) return recipient;
   const std::size_t host = recipient.find("://") + 3;
   const std::string rest = recipient.substr(host, recipient.find_first_of("/?#", host) - host);
   return recipient.substr(0, host) + rest.substr(rest.rfind('@') + 1);
 }
-
-}  // namespace
 
 Status AlarmConfig::validate() const {
   for (const std::string& recipient : recipients) CARILLON_TRY(check_alarm_recipient(recipient));
@@ -55,10 +87,10 @@ AlarmDesk::AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& owne
       ids_(ids),
       clock_(clock),
       log_(log),
-      watch_(config_.rules, catalog, ownership, workers, executors, silence, questions, clock,
-             [this](GroupId group, const wire::AlarmCondition& condition) {
-               tell(group, condition);
-             }) {}
+      watch_(
+          config_.rules, catalog, ownership, workers, executors, silence, questions, clock,
+          [this](GroupId group, const wire::AlarmCondition& condition) { tell(group, condition); }),
+      silences_(questions, clock) {}
 
 AlarmDesk::~AlarmDesk() { leave_courier(); }
 
@@ -66,12 +98,30 @@ void AlarmDesk::leave_courier() {
   if (courier_ != nullptr) std::exchange(courier_, nullptr)->set_receiver(nullptr);
 }
 
+// A silenced group without alarms has an entry without a rule.
+std::vector<FiringAlarm> AlarmDesk::firing() const {
+  std::vector<FiringAlarm> firing = watch_.firing();
+  std::set<GroupId> groups;
+  for (FiringAlarm& one : firing) {
+    one.silenced_until = silences_.until(one.group);
+    groups.insert(one.group);
+  }
+  for (const GroupId group : silences_.groups()) {
+    if (!groups.contains(group))
+      firing.push_back({.group = group, .silenced_until = silences_.until(group)});
+  }
+  return firing;
+}
+
 std::vector<AlarmRuleText> AlarmDesk::rules() const {
+  std::vector<std::string> recipients;
+  for (const std::string& one : config_.recipients) recipients.push_back(shown_recipient(one));
   std::vector<AlarmRuleText> rules;
   for (const AlarmRule& rule : config_.rules) {
     rules.push_back({.group = rule.group,
                      .rule = std::string{word_of(rule.condition)},
-                     .limit = rule.is_off ? "off" : limit_of(rule)});
+                     .limit = rule.is_off ? "off" : limit_of(rule),
+                     .recipients = joined(recipients, " ")});
   }
   return rules;
 }
@@ -102,6 +152,7 @@ void AlarmDesk::go_on_from(Memory memory) { before_ = std::move(memory); }
 // several partitions are one message: the owner of the first one's partition sends and removes them
 // all. If another job tracker owns it, the remaining lines here are a separate message.
 void AlarmDesk::start(const StartAnswer& found) {
+  silences_.start(found.silences);
   watch_.go_on_from(std::move(before_.watch));
   channels_ = std::move(before_.channels);
   std::set<std::int64_t> had_lines;
@@ -202,7 +253,7 @@ AlarmDesk::Line& AlarmDesk::line_for(Message& message, const LogEntry& entry) {
 }
 
 void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
-  if (courier_ == nullptr) return;
+  if (courier_ == nullptr || silences_.until(key_of(entry.group, {}).first)) return;
   const std::vector<std::string> recipients = recipients_of(job);
   if (recipients.empty()) return;
   // A one-shot job no longer exists when the message is sent.
@@ -275,6 +326,11 @@ void AlarmDesk::run_once() {
   const SteadyTime now = clock_.steady_now();
   for (auto& [key, channel] : channels_) {
     if (channel.messages.empty() || channel.is_sending || now < channel.not_before) continue;
+    if (silences_.until(key.first)) {
+      // It is not given up because of the silence.
+      for (Message& one : channel.messages) one.last = clock_.now();
+      continue;
+    }
     Message& first = channel.messages.front();
     if (first.lines.empty() && first.conditions.empty()) {
       remove_first(channel);
@@ -323,26 +379,50 @@ wire::AlarmMessage AlarmDesk::content_of(const Message& message, GroupId group) 
 }
 
 void AlarmDesk::send(const Key& key, Channel& channel) {
-  const Message& message = channel.messages.front();
-  const wire::AlarmMessage content = content_of(message, key.first);
-  net::Delivery delivery{.id = static_cast<std::uint64_t>(message.id), .to = key.second};
-  if (is_url(key.second)) {
-    delivery.body = wire::alarm_json(content);
-  } else {
-    delivery.subject = wire::alarm_subject(content);
-    delivery.body = wire::alarm_text(content);
-  }
-  channel.is_sending = courier_->send(std::move(delivery));
+  const wire::AlarmMessage content = content_of(channel.messages.front(), key.first);
+  channel.is_sending = courier_->send(delivery_of(content, key.second));
+}
+
+void AlarmDesk::test(const Asker& asker, const std::string& recipient, OnTested done) {
+  const auto is_again = std::any_of(tests_.begin(), tests_.end(),
+                                    [&](const auto& one) { return one.second.asker == asker; });
+  if (is_again) return;
+  if (const Status valid = check_alarm_recipient(recipient); !valid.ok()) return done(valid);
+  if (courier_ == nullptr)
+    return done(Error{ErrorCode::kUnavailable, "no alarms are sent now, try again"});
+  if (!is_url(recipient) && !courier_->takes_mail()) return done(kNoMail);
+  const WallTime now = clock_.now();
+  const wire::AlarmMessage content{
+      .id = ids_.next(now),
+      .group = "test",
+      .conditions = {
+          {.condition = "test", .since = now, .at = now, .text = "this is a test message"}}};
+  net::Delivery delivery = delivery_of(content, recipient);
+  delivery.timeout = kTestTime;
+  if (!courier_->send(std::move(delivery)))
+    return done(Error{ErrorCode::kLimit, "too many messages are being delivered, try again"});
+  tests_[static_cast<std::uint64_t>(content.id)] = {asker, recipient, std::move(done)};
 }
 
 void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
+  if (const auto test = tests_.extract(id); !test.empty()) {
+    const Test& one = test.mapped();
+    if (status.ok()) return one.done(status);
+    const bool is_denied = status.error().code == ErrorCode::kDenied;
+    return one.done(Error{is_denied ? ErrorCode::kDenied : ErrorCode::kConflict,
+                          "cannot deliver a message to " + shown_recipient(one.recipient) + ": " +
+                              status.error().message});
+  }
   const auto found = std::find_if(channels_.begin(), channels_.end(), [&](const auto& one) {
     return one.second.is_sending && one.second.messages.front().id == static_cast<std::int64_t>(id);
   });
   if (found == channels_.end()) return;
   Channel& channel = found->second;
+  Message& message = channel.messages.front();
   const SteadyTime now = clock_.steady_now();
   channel.is_sending = false;
+  if (status.ok() || !std::exchange(message.has_failed, true))
+    record(found->first, message, status);
   if (status.ok()) {
     ++sent_;
     channel.wait = {};
@@ -350,16 +430,33 @@ void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
     return remove_first(channel);
   }
   ++failed_;
-  if (clock_.now() - channel.messages.front().last > config_.give_up) {
+  if (clock_.now() - message.last > config_.give_up) {
     ++dropped_;
-    log_.error("cannot deliver an alarm; giving up", "recipient", shown(found->first.second),
-               "error", status.error().message);
+    log_.error("cannot deliver an alarm; giving up", "recipient",
+               shown_recipient(found->first.second), "error", status.error().message);
     return remove_first(channel);
   }
   channel.wait = std::clamp(channel.wait * 2, config_.retry_least, config_.retry_most);
   channel.not_before = now + channel.wait;
-  log_.warn("cannot deliver an alarm; retrying", "recipient", shown(found->first.second), "in",
-            format_duration(channel.wait), "error", status.error().message);
+  log_.warn("cannot deliver an alarm; retrying", "recipient", shown_recipient(found->first.second),
+            "in", format_duration(channel.wait), "error", status.error().message);
+}
+
+// A delivery that is tried again replaces what is stored.
+void AlarmDesk::record(const Key& key, const Message& message, const Status& status) {
+  const wire::AlarmMessage content = content_of(message, key.first);
+  std::string text = wire::alarm_subject(content);
+  if (!status.ok()) text += " (not delivered: " + status.error().message + ")";
+  std::string storage;
+  batcher_.post(Urgency::kHousekeeping,
+                PutAlarmHistory{{.id = message.id,
+                                 .at = clock_.now(),
+                                 .group = key.first,
+                                 .rule = rule_of(content),
+                                 .recipient = shown_recipient(key.second),
+                                 .state = state_of(content, status.ok()),
+                                 .message = std::string{storable_message(text, storage)}}},
+                [](Operation&, const Outcome&, const Error*) {});
 }
 
 void AlarmDesk::remove_first(Channel& channel) {
@@ -373,7 +470,8 @@ void AlarmDesk::remove_first(Channel& channel) {
 }
 
 Sizes AlarmDesk::sizes() const {
-  Sizes all{{"channels", channels_.size()}};
+  Sizes all{{"channels", channels_.size()}, {"tests", tests_.size()}};
+  add_sizes(all, "silences", silences_.sizes());
   add_sizes(all, "watch", watch_.sizes());
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,9 +10,11 @@
 
 #include "jobtracker/alarm/alarm_rule.h"
 #include "jobtracker/alarm/group_watch.h"
+#include "jobtracker/alarm/silences.h"
 #include "jobtracker/state/alarm_sink.h"
 #include "jobtracker/state/alarm_view.h"
 #include "jobtracker/state/catalog.h"
+#include "jobtracker/state/client_link.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -25,6 +28,9 @@ namespace carillon::jobtracker {
 
 // Most jobs that a message lists one by one; it sums up the failures of all others.
 inline constexpr std::size_t kAlarmLines = 20;
+
+// The recipient as everybody may see it: the part of a URL after the host may be a secret.
+std::string shown_recipient(const std::string& recipient);
 
 struct AlarmConfig {
   std::vector<std::string> recipients{};  // for node groups, and for jobs that name no recipient
@@ -48,7 +54,11 @@ struct AlarmConfig {
 // still holds.
 //
 // A message is about one node group, with all its partitions, for one recipient. It collects
-// failures until it is first sent; later ones go into the next message.
+// failures until it is first sent; later ones go into the next message. What became of it is stored
+// in the history.
+//
+// While a node group is silenced, no message about it is sent, and failures are not collected. When
+// the silence ends, conditions that still hold are sent.
 //
 // Thread: the loop.
 class AlarmDesk final : public AlarmSink {
@@ -66,6 +76,7 @@ class AlarmDesk final : public AlarmSink {
     std::vector<Line> lines{};   // by line; after kAlarmLines one for all other jobs
     std::int64_t unsettled = 0;  // failures whose rows are being stored
     bool is_closed = false;      // takes no more failures
+    bool has_failed = false;     // and the history has it
   };
   struct Channel {
     std::deque<Message> messages{};
@@ -107,9 +118,16 @@ class AlarmDesk final : public AlarmSink {
   void settled(const LogEntry& entry) override;
   bool can_tell(const JobSpec& job) const override;
 
-  // The alarms about node groups that are on, and the rules for them.
-  std::vector<FiringAlarm> firing() const { return watch_.firing(); }
+  // The alarms about node groups that are on, with silenced groups, and the rules for them.
+  std::vector<FiringAlarm> firing() const;
   std::vector<AlarmRuleText> rules() const;
+  Silences& silences() { return silences_; }
+
+  // Sends a test message. `done` gets what became of it. A request that was sent again is ignored.
+  // Errors: kInvalidArgument for a recipient that cannot get messages, kDenied for an address that
+  // is never called, kConflict if the message was not delivered.
+  using OnTested = std::function<void(const Status& status)>;
+  void test(const Asker& asker, const std::string& recipient, OnTested done);
 
   std::int64_t waiting() const { return static_cast<std::int64_t>(messages_); }
   std::int64_t sent() const { return sent_; }
@@ -127,6 +145,7 @@ class AlarmDesk final : public AlarmSink {
   static Line& line_for(Message& message, const LogEntry& entry);
   void send(const Key& key, Channel& channel);
   void on_delivered(std::uint64_t id, const Status& status);
+  void record(const Key& key, const Message& message, const Status& status);
   void remove_first(Channel& channel);
   wire::AlarmMessage content_of(const Message& message, GroupId group);
 
@@ -139,6 +158,13 @@ class AlarmDesk final : public AlarmSink {
   const Logger& log_;
   net::Courier* courier_ = nullptr;
   GroupWatch watch_;
+  Silences silences_;
+  struct Test {
+    Asker asker{};
+    std::string recipient{};
+    OnTested done{};
+  };
+  std::map<std::uint64_t, Test> tests_;  // under way, by the id of the message
   std::map<Key, Channel> channels_;
   std::size_t messages_ = 0;
   bool was_full_ = false;      // and it was logged

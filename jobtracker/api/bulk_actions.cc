@@ -261,7 +261,8 @@ Result<std::deque<Target>> run_targets(const Json& items) {
   std::deque<Target> targets;
   for (const Json& item : items) {
     const auto ids = CARILLON_TRY(texts_of_item(item, {"job_id"}));
-    targets.push_back({.job_id = CARILLON_TRY(job_id_of(ids.front()))});
+    const JobId job_id = CARILLON_TRY(job_id_of(ids.front()));
+    targets.push_back({.job_id = job_id});
   }
   return targets;
 }
@@ -304,7 +305,7 @@ Result<RowList> run_source(Body& body) {
   }
   const Parameters parameters =
       CARILLON_TRY(filter_in(body, {"list", "group", "task_id", "task_prefix", "state", "since",
-                                    "until", "job_id", "text"}));
+                                    "until", "job_id", "node", "text"}));
   return list_of_runs(CARILLON_TRY(run_filter_of(list, parameters)));
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kFiguresRowsMax = 100'000;
 constexpr std::size_t kOverviewGroupsMax = 5'000;
-constexpr std::size_t kOverviewDefinitionsMax = 20'000;
 constexpr std::int64_t kLastFailures = 10;
 
 void show_stats(Api& api, const ExchangePtr& exchange) {
@@ -122,7 +121,8 @@ void show_figures(Api& api, const ExchangePtr& exchange) {
   ask_figures(api, exchange,
               {.what = "figures",
                .group = parameters.text("group"),
-               .since_us = since.time_since_epoch().count()},
+               .since_us = since.time_since_epoch().count(),
+               .step_us = range->step.count()},
               std::make_shared<Minutes>(), 0, [exchange, step = range->step](const Minutes& all) {
                 Minutes points;
                 for (const auto& [at, one] : all) {
@@ -168,7 +168,8 @@ void add_nodes(Json& overview, const std::vector<wire::Row>& nodes) {
 
 void add_next_hour(Json& overview, const Calendar& calendar) {
   std::map<WallTime, std::int64_t> fires;
-  for (const auto& [minute, count] : calendar.minutes) fires[minute.first] += count;
+  for (const Calendar::Minute& one : calendar.minutes)
+    fires[WallTime{std::chrono::minutes{one.minute}}] += one.fires;
   overview["next_hour"] = Json::array();
   for (const auto& [at, count] : fires)
     overview["next_hour"].push_back({{"at", format_time(at)}, {"fires", count}});
@@ -177,27 +178,18 @@ void add_next_hour(Json& overview, const Calendar& calendar) {
 // One question after the other.
 void send_overview(Api& api, const ExchangePtr& exchange, const std::shared_ptr<Json>& overview) {
   const WallTime now = api.gateway.clock().wall_now();
-  const auto last = [&api, exchange, overview, now](std::vector<wire::Row> definitions) {
-    const auto rows = std::make_shared<const std::vector<wire::Row>>(std::move(definitions));
-    const bool is_begun = api.gateway.run_aside([exchange, overview, rows, now] {
-      const Calendar calendar =
-          calendar_of(*rows, {.from = now, .until = now + std::chrono::hours{1}});
-      return [exchange, overview, calendar] {
-        add_next_hour(*overview, calendar);
-        exchange->send(*overview);
-      };
-    });
-    if (!is_begun)
-      exchange->fail(Error{ErrorCode::kLimit, "too many calls are being computed, try again"});
-  };
   const wire::Query failures{.what = "history",
                              .since_us = (now - std::chrono::hours{24}).time_since_epoch().count(),
                              .limit = kLastFailures,
                              .states = {"failed", "timed_out", "lost", "killed"}};
-  ask_rows(api, exchange, failures, [&api, exchange, overview, last](const wire::Rows& failed) {
+  ask_rows(api, exchange, failures, [&api, exchange, overview, now](const wire::Rows& failed) {
     (*overview)["last_failures"] = Json::array();
     for (const wire::Row& row : failed.rows) (*overview)["last_failures"].push_back(item_of(row));
-    ask_all_rows(api, exchange, {.what = "list"}, kOverviewDefinitionsMax, last);
+    ask_calendar(api, exchange, {.from = now, .until = now + std::chrono::hours{1}},
+                 [exchange, overview](const Calendar& calendar) {
+                   add_next_hour(*overview, calendar);
+                   exchange->send(*overview);
+                 });
   });
 }
 
@@ -206,7 +198,10 @@ void show_overview(Api& api, const ExchangePtr& exchange) {
   const auto overview = std::make_shared<Json>(Json::object());
   const WallTime since = api.gateway.clock().wall_now() - std::chrono::hours{1};
   ask_figures(
-      api, exchange, {.what = "figures", .since_us = since.time_since_epoch().count()},
+      api, exchange,
+      {.what = "figures",
+       .since_us = since.time_since_epoch().count(),
+       .step_us = Duration{std::chrono::minutes{1}}.count()},
       std::make_shared<Minutes>(), 0, [&api, exchange, overview](const Minutes& minutes) {
         add_current_figures(*overview, minutes);
         ask_all_rows(

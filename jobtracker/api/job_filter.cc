@@ -10,9 +10,17 @@ namespace {
 
 constexpr int kDefinitions = 0;  // the phases of the list
 constexpr int kOneShots = 1;
+constexpr std::size_t kQueryWordsMax = 16;
 
 bool is_one_of_words(const std::vector<std::string>& words, const std::string& word) {
   return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// For a query, which may have a limited number of them. Rows are compared again.
+std::vector<std::string> few_words(std::vector<std::string> words) {
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return words.size() <= kQueryWordsMax ? words : std::vector<std::string>{};
 }
 
 bool has_tag(const wire::Row& row, const std::string& tag) {
@@ -55,14 +63,22 @@ JobFilter job_filter_of(const Parameters& parameters) {
 
 RowList list_of_jobs(const JobFilter& filter) {
   RowList list{
-      .queries = {{.what = "list", .group = filter.group}},
+      .queries = {{.what = "list",
+                   .group = filter.group,
+                   .task_id = filter.task_id,
+                   .states = few_words(filter.states),
+                   .text = filter.text,
+                   .task_prefix = filter.task_prefix,
+                   .kinds = few_words(filter.kinds),
+                   .tag = filter.tag,
+                   .owner = filter.owner}},
       .matches = [filter](const wire::Row& row, int phase) { return filter.matches(row, phase); },
       .item =
           [](const wire::Row& row, int phase) {
             return phase == kOneShots ? one_shot_item(row) : definition_item(row);
           }};
   if (filter.may_match_one_shots())
-    list.queries.push_back({.what = "waiting", .group = filter.group});
+    list.queries.push_back({.what = "waiting", .group = filter.group, .task_id = filter.task_id});
   return list;
 }
 

@@ -15,6 +15,8 @@
 namespace carillon::jobtracker::api {
 namespace {
 
+constexpr std::size_t kParentsMax = 1000;
+
 void list_jobs(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only(
                                   {"group", "state", "kind", "tag", "owner", "task_id",
@@ -54,21 +56,35 @@ void show_job(Api& api, const ExchangePtr& exchange) {
   });
 }
 
+Json relative(const std::string& group, const std::string& task_id, const char* direction) {
+  return {{"group", group}, {"task_id", task_id}, {"direction", direction}};
+}
+
 // The children of a task, and the tasks that it is a child of.
 void list_children(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"page_size", "page_token"}));
   const wire::Query shown{
       .what = "show", .group = exchange->parts[0], .task_id = exchange->parts[1]};
-  ask_rows(api, exchange, shown, [exchange](const wire::Rows& rows) {
+  ask_rows(api, exchange, shown, [&api, exchange](const wire::Rows& rows) {
     std::vector<Json> items;
     for (const wire::Row& row : rows.rows) {
       const JobSpec spec = CARILLON_TRY_CALL(exchange, spec_in(row));
-      for (const Child& child : spec.children) {
-        items.push_back(
-            {{"group", child.group}, {"task_id", child.task_id}, {"direction", "child"}});
-      }
+      for (const Child& child : spec.children)
+        items.push_back(relative(child.group, child.task_id, "child"));
     }
-    send_items(exchange, std::move(items), "task_id");
+    const wire::Query parents{
+        .what = "parents", .group = exchange->parts[0], .task_id = exchange->parts[1]};
+    ask_all_rows(
+        api, exchange, parents, kParentsMax,
+        [exchange, items = std::move(items)](const std::vector<wire::Row>& found) mutable {
+          for (const wire::Row& row : found) {
+            items.push_back(relative(text_in(row, "group"), text_in(row, "task_id"), "parent"));
+          }
+          send_items(exchange, std::move(items), [](const Json& item) {
+            return item["direction"].get<std::string>() + '\n' + item["group"].get<std::string>() +
+                   '\n' + item["task_id"].get<std::string>();
+          });
+        });
   });
 }
 

@@ -12,9 +12,8 @@ namespace {
 
 // Of one query; the job tracker's limit.
 constexpr std::int64_t kRowsOfQuery = 400;
-// Queries for one page of a list with filters, and the time after which no further one is made.
-constexpr int kQueriesMax = 25;
-constexpr Duration kSearchTimeMax = std::chrono::milliseconds{400};
+// Of one page of a list with filters: the time after which no further query is made.
+constexpr Duration kSearchTimeMax = std::chrono::milliseconds{200};
 
 // A page that is being collected.
 struct PageWork {
@@ -23,7 +22,8 @@ struct PageWork {
   PageStart start{};
   std::size_t size = 0;
   Json items = Json::array();
-  int queries = 0;
+  // Rows to ask for next. Where few rows match it grows.
+  std::int64_t wanted = 0;
   SteadyTime began{};
 };
 using PageWorkPtr = std::shared_ptr<PageWork>;
@@ -61,8 +61,7 @@ void on_rows(Api& api, const PageWorkPtr& work, const wire::Rows& rows) {
   if (rows.next.empty()) ++work->start.phase;
   const bool is_over = static_cast<std::size_t>(work->start.phase) >= work->list.queries.size();
   if (is_over) return finish_page(work, false);
-  const bool is_late = ++work->queries >= kQueriesMax ||
-                       api.gateway.clock().steady_now() - work->began > kSearchTimeMax;
+  const bool is_late = api.gateway.clock().steady_now() - work->began > kSearchTimeMax;
   if (work->items.size() == work->size || is_late) return finish_page(work, true);
   collect_rows(api, work);
 }
@@ -71,8 +70,9 @@ void collect_rows(Api& api, const PageWorkPtr& work) {
   wire::Query query = work->list.queries[static_cast<std::size_t>(work->start.phase)];
   query.after = work->start.after;
   const auto left = static_cast<std::int64_t>(work->size - work->items.size());
+  work->wanted = std::min(kRowsOfQuery, std::max(left, 2 * work->wanted));
+  const std::int64_t wanted = work->list.matches ? work->wanted : left;
   // The rows that were returned before are asked for again.
-  const std::int64_t wanted = work->list.matches ? kRowsOfQuery : left;
   query.limit = std::min(kRowsOfQuery, wanted + static_cast<std::int64_t>(work->start.skipped));
   ask_rows(api, work->exchange, std::move(query),
            [&api, work](const wire::Rows& rows) { on_rows(api, work, rows); });
@@ -86,7 +86,7 @@ struct AllRows {
 
 void collect_all(Api& api, const ExchangePtr& exchange, wire::Query query,
                  const std::shared_ptr<AllRows>& all) {
-  query.limit = kRowsOfQuery;
+  query.limit = std::min(kRowsOfQuery, static_cast<std::int64_t>(all->rows_max - all->rows.size()));
   ask_rows(api, exchange, query, [&api, exchange, query, all](wire::Rows answer) mutable {
     for (wire::Row& row : answer.rows) all->rows.push_back(std::move(row));
     if (!answer.next.empty() && all->rows.size() < all->rows_max) {
@@ -123,11 +123,15 @@ void ask_all_rows(Api& api, const ExchangePtr& exchange, wire::Query query, std:
               std::make_shared<AllRows>(AllRows{.rows_max = rows_max, .then = std::move(then)}));
 }
 
-void send_items(const ExchangePtr& exchange, std::vector<Json> items, const std::string& name) {
+void send_items(const ExchangePtr& exchange, std::vector<Json> items, const char* name) {
+  send_items(exchange, std::move(items),
+             [name](const Json& item) { return item.value(name, std::string{}); });
+}
+
+void send_items(const ExchangePtr& exchange, std::vector<Json> items, const ItemKey& key) {
   const auto size =
       static_cast<std::size_t>(CARILLON_TRY_CALL(exchange, page_size_of(exchange->parameters)));
   PageStart start = CARILLON_TRY_CALL(exchange, page_start(exchange->path(), exchange->parameters));
-  const auto key = [&name](const Json& item) { return item.value(name, std::string{}); };
   std::stable_sort(items.begin(), items.end(),
                    [&](const Json& one, const Json& other) { return key(one) < key(other); });
   auto at = std::find_if(items.begin(), items.end(), [&](const Json& item) {

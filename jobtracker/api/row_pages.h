@@ -38,8 +38,10 @@ Result<std::int64_t> page_size_of(const Parameters& parameters);
 void ask_all_rows(Api& api, const ExchangePtr& exchange, wire::Query query, std::size_t rows_max,
                   std::function<void(std::vector<wire::Row>)> then);
 
-// A page of items that are all at hand. `name`: the field that identifies them and sorts them.
-void send_items(const ExchangePtr& exchange, std::vector<Json> items, const std::string& name);
+// A page of items that are all at hand. `key` identifies and sorts them; `name`: this field does.
+using ItemKey = std::function<std::string(const Json&)>;
+void send_items(const ExchangePtr& exchange, std::vector<Json> items, const ItemKey& key);
+void send_items(const ExchangePtr& exchange, std::vector<Json> items, const char* name);
 
 // Whether one of the fields contains the text, whatever the case of ASCII letters; also for no
 // text.

@@ -25,6 +25,7 @@ Result<RunFilter> run_filter_of(std::string list, const Parameters& parameters) 
                    .task_id = parameters.text("task_id"),
                    .task_prefix = parameters.text("task_prefix"),
                    .states = parameters.list("state"),
+                   .node = parameters.text("node"),
                    .text = parameters.text("text")};
   if (parameters.has("job_id")) filter.job_id = CARILLON_TRY(job_id_of(parameters.text("job_id")));
   filter.since = CARILLON_TRY(parameters.time("since"));
@@ -68,7 +69,7 @@ bool RunFilter::matches(const wire::Row& row) const {
   const auto time = parse_shown_time(text_in(row, time_field));
   if (time && since && *time < *since) return false;
   if (time && until && *time >= *until) return false;
-  return contains_text(row, text, {"task_id", "node", "message"});
+  return is_text(row, "node", node) && contains_text(row, text, {"task_id", "node", "message"});
 }
 
 RowList list_of_runs(const RunFilter& filter) {
@@ -77,15 +78,25 @@ RowList list_of_runs(const RunFilter& filter) {
                     .task_id = filter.task_id,
                     .job_id = filter.job_id};
   const bool is_history = filter.list == "history";
-  if (is_history) query.states = filter.states;
+  if (is_history) {
+    query.states = filter.states;
+    query.task_prefix = filter.task_prefix;
+    query.text = filter.text.empty() ? filter.node : filter.text;
+  }
   if (is_history && filter.since) {
     // `since` is exclusive there, and rows are compared again.
     query.since_us = filter.since->time_since_epoch().count() - 1;
   }
+  if (is_history && filter.until) {
+    // Rows have milliseconds.
+    const auto until = std::chrono::ceil<std::chrono::milliseconds>(*filter.until);
+    query.until_us = WallTime{until}.time_since_epoch().count();
+  }
   RowList list{.queries = {std::move(query)},
                .item = [](const wire::Row& row, int) { return item_of(row); }};
-  const bool is_plain = filter.task_prefix.empty() && filter.text.empty() && !filter.since &&
-                        !filter.until && (is_history || (filter.states.empty() && !filter.job_id));
+  const bool is_plain = filter.task_prefix.empty() && filter.node.empty() && filter.text.empty() &&
+                        !filter.since && !filter.until &&
+                        (is_history || (filter.states.empty() && !filter.job_id));
   if (!is_plain) list.matches = [filter](const wire::Row& row, int) { return filter.matches(row); };
   return list;
 }

@@ -20,6 +20,7 @@ struct RunFilter {
   JobId job_id{};
   std::optional<WallTime> since{};  // ended, or due, at or after this time
   std::optional<WallTime> until{};  // before this time
+  std::string node{};               // its name or address
   std::string text{};               // in the task id, the node or the message
 
   bool matches(const wire::Row& row) const;

@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t kAttemptsMax = 1000;
 
 void list_runs(Api& api, const ExchangePtr& exchange, const std::string& list) {
-  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({"group", "task_id", "task_prefix",
-                                                               "state", "since", "until", "job_id",
-                                                               "text", "page_size", "page_token"}));
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only(
+                                  {"group", "task_id", "task_prefix", "state", "since", "until",
+                                   "job_id", "node", "text", "page_size", "page_token"}));
   const RunFilter filter = CARILLON_TRY_CALL(exchange, run_filter_of(list, exchange->parameters));
   send_page(api, exchange, list_of_runs(filter));
 }
@@ -28,7 +28,7 @@ void list_all_runs(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
   CARILLON_TRY_CALL(
       exchange, parameters.allow_only({"group", "task_id", "task_prefix", "state", "since", "until",
-                                       "job_id", "text", "page_size", "page_token"}));
+                                       "job_id", "node", "text", "page_size", "page_token"}));
   RowList all;
   std::vector<RowList> lists;
   for (const char* const name : {"executing", "waiting", "history"}) {

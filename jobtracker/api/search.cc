@@ -73,7 +73,7 @@ void search_all(Api& api, const ExchangePtr& exchange) {
   const std::string text = exchange->parameters.text("text");
   const auto hits = std::make_shared<Json>(Json::array());
   if (text.empty()) return exchange->send({{"items", *hits}});
-  ask_all_rows(api, exchange, {.what = "list"}, kRowsSearched,
+  ask_all_rows(api, exchange, {.what = "list", .text = text}, kHitsOfKind,
                [&api, exchange, text, hits](const std::vector<wire::Row>& definitions) {
                  add_rows(hits, "job", definitions, text,
                           {"task_id", "description", "owner", "tags"}, "task_id");

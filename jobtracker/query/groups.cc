@@ -176,9 +176,6 @@ wire::Rows QueryDesk::group_rows(const GroupPage& page, const CountAnswer& count
   }
   std::map<GroupId, std::int64_t> busy = others.by_group;
   for (const auto& [id, entry] : executing_.all()) ++busy[whole(entry.row.job.group)];
-  std::set<GroupId> defined;
-  for (const auto& [id, definition] : catalog_.definitions())
-    defined.insert(whole(definition->row.group));
   wire::Rows reply{.next = page.next};
   for (const GroupId id : page.groups) {
     const Group* group = catalog_.group(id);
@@ -192,7 +189,7 @@ wire::Rows QueryDesk::group_rows(const GroupPage& page, const CountAnswer& count
       return count.is_known ? wire::Field{number} : wire::Field{};
     };
     const bool is_of_use = group->served || is_push || nodes > 0 || count.waiting > 0 ||
-                           !count.is_known || busy[id] > 0 || defined.contains(id) ||
+                           !count.is_known || busy[id] > 0 || catalog_.has_definitions(parts) ||
                            !ownership_.has_all(parts);
     if (!is_of_use) continue;
     reply.rows.push_back({{"group", group->name},

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "jobtracker/query/pages.h"
+#include "jobtracker/state/id_source.h"
 #include "shared/base/time_text.h"
 #include "shared/job/secrets.h"
 #include "shared/wire/codec.h"
@@ -77,11 +78,15 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "scripts" || message.what == "script") return scripts(asker, message);
   if (message.what == "audit") return audit(asker, message);
   if (message.what == "figures") return figures(asker, message);
-  if (message.what == "specs" || message.what == "sources") return specs(asker, message);
+  if (message.what == "calendar") return calendar(asker, message);
+  if (message.what == "fires") return fires(asker, message);
+  if (message.what == "specs" || message.what == "sources" || message.what == "parents")
+    return specs(asker, message);
   if (message.what == "events") return events(asker, message);
   if (message.what == "trackers") return trackers(asker);
   if (message.what == "alarms") return alarms(asker, message);
   if (message.what == "alarm_rules") return alarm_rules(asker);
+  if (message.what == "alarm_history") return alarm_history(asker, message);
   clients_.answer(
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
@@ -200,8 +205,14 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
                        .job_id = message.job_id,
                        .states = std::move(states),
                        .since = WallTime{Duration{message.since_us}},
+                       .task_prefix = message.task_prefix,
+                       .text = message.text,
                        .before_id = after.empty() ? 0 : after.front(),
                        .limit = page_of(message)};
+  if (message.until_us != 0) {
+    question.until = WallTime{Duration{message.until_us}};
+    question.until_id = IdSource::first_of(question.until);
+  }
   read(asker, question, [this, asker, limit = question.limit](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& [entries, next] = std::get<HistoryAnswer>(answer.value());

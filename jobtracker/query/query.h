@@ -21,6 +21,8 @@
 
 namespace carillon::jobtracker {
 
+class DefinitionFilter;
+
 // A counter or gauge by name.
 using Stat = std::pair<std::string, std::int64_t>;
 
@@ -51,9 +53,12 @@ class QueryDesk {
   }
   bool is_redirect(const Asker& asker, const wire::Query& message);
   void list(const Asker& asker, const wire::Query& message);
-  wire::Rows definitions_page(const ListDefinitions& question) const;
-  wire::Rows definitions_of_task(const ListDefinitions& question) const;
-  wire::Rows stored_page(DefinitionsAnswer found) const;
+  wire::Rows definitions_page(const ListDefinitions& question,
+                              const DefinitionFilter& filter) const;
+  wire::Rows definitions_of_task(const ListDefinitions& question,
+                                 const DefinitionFilter& filter) const;
+  wire::Rows stored_page(DefinitionsAnswer found, const DefinitionFilter& filter,
+                         std::int64_t rows_max) const;
   // Of another job tracker. None: it is ours, and being added or removed, its group is not known
   // yet, or it cannot be read.
   std::optional<ActiveDefinition> definition_of(Definition row) const;
@@ -76,6 +81,23 @@ class QueryDesk {
   void audit(const Asker& asker, const wire::Query& message);
   void read_audit(const Asker& asker, ListAudit question, wire::Rows reply);
   void figures(const Asker& asker, const wire::Query& message);
+  void figures_in_steps(const Asker& asker, const wire::Query& message, GroupId group);
+  // Where a page of `calendar` and `fires` begins, and what it is about.
+  struct CalendarPage {
+    std::vector<GroupId> groups{};  // partitions of groups; empty: all
+    Partitions partitions{};        // only groups of these
+    std::int32_t first = 0;         // of them
+    DefinitionId definition{};      // begins after it, or with it if there is a time
+    WallTime time{};                // begins with its fires from then on
+    std::string next{};             // the page after all of these
+  };
+  std::optional<CalendarPage> calendar_page(const Asker& asker, const wire::Query& message) const;
+  using OnDefinition = std::function<void(const ActiveDefinition&)>;  // with fires to come
+  using OnFire = std::function<bool(const ActiveDefinition&, WallTime)>;
+  std::string each_fire(const CalendarPage& page, const wire::Query& message,
+                        const OnDefinition& on_definition, const OnFire& on_fire) const;
+  void calendar(const Asker& asker, const wire::Query& message);
+  void fires(const Asker& asker, const wire::Query& message);
   void answer_with_last_change(const Asker& asker, GroupId group, const std::string& task_id,
                                wire::Row row);
   void stats(const Asker& asker);
@@ -84,6 +106,8 @@ class QueryDesk {
   void trackers(const Asker& asker);
   void alarms(const Asker& asker, const wire::Query& message);
   void alarm_rules(const Asker& asker);
+  void alarm_history(const Asker& asker, const wire::Query& message);
+  void read_alarm_history(const Asker& asker, ListAlarmHistory question);
   void answer_unknown_job(const Asker& asker, JobId id);
 
   wire::Row definition_row(ActiveDefinition& definition) const;

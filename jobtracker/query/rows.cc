@@ -1,6 +1,7 @@
 // Rows of definitions, jobs and the log for clients.
 #include <algorithm>
 
+#include "jobtracker/query/definition_filter.h"
 #include "jobtracker/query/query.h"
 #include "shared/base/joined.h"
 #include "shared/base/time_text.h"
@@ -16,19 +17,6 @@ wire::Field time_field(WallTime time) {
 }
 
 std::string id_text(JobId id) { return std::to_string(id.value); }
-
-std::string state_word(const ActiveDefinition& definition, WallTime now) {
-  switch (definition.row.state) {
-    case DefinitionState::kSuspended:
-      return "suspended";
-    case DefinitionState::kQuarantined:
-      return "quarantined";
-    case DefinitionState::kActive:
-    case DefinitionState::kEnded:
-      return definition.has_had_last_fire(now) ? "ended" : "active";
-  }
-  return {};
-}
 
 std::string schedule_text(const Schedule& schedule) {
   switch (schedule.kind) {
@@ -63,7 +51,7 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"dst", is_cron ? wire::Field{std::string(
                                 wire::word_of(definition.spec.schedule.dst, wire::kDstWords))}
                           : wire::Field{}},
-          {"state", state_word(definition, clock_.now())},
+          {"state", std::string{state_word(definition, clock_.now())}},
           {"next_fire", time_field(next)},
           {"last_fire", time_field(row.last_fire)},
           {"priority", std::int64_t{definition.spec.priority}},

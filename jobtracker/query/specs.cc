@@ -1,4 +1,5 @@
-// Definitions with what they run, and the search in scripts.
+// Definitions with what they run, the search in scripts, and the parents of a task.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -36,22 +37,43 @@ struct SpecPage {
   }
 };
 
+bool is_child_of(const JobSpec& parent, const wire::Query& task) {
+  return std::any_of(parent.children.begin(), parent.children.end(), [&task](const Child& child) {
+    return child.task_id == task.task_id && lower_ascii(child.group) == lower_ascii(task.group);
+  });
+}
+
 }  // namespace
 
+// `specs` and `sources` are of a group or a task, `parents` of the whole cluster.
 void QueryDesk::specs(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  const bool are_parents = message.what == "parents";
+  if (are_parents && message.task_id.empty()) {
+    return clients_.answer(asker, error_reply({ErrorCode::kInvalidArgument,
+                                               "Query.task_id is empty, it names the child"}));
+  }
+  const GroupId searched = are_parents ? GroupId{} : group.value();
+  const auto visible = visible_parts(asker, searched);
+  if (!visible) return clients_.answer(asker, wire::Rows{});
   const auto after = numbers(message.after);
   const ListDefinitions question{
-      .groups = parts_of(group.value()),
-      .task_id = message.task_id,
+      .groups = *visible,
+      .task_id = are_parents ? std::string{} : message.task_id,
       .after = DefinitionId{after.empty() ? 0 : static_cast<std::int32_t>(after.front())},
       .limit = page_of(message)};
   const bool are_sources = message.what == "sources";
   // What a page has of one definition.
-  const auto take = [this, are_sources](SpecPage& page, ActiveDefinition& one) {
+  const auto take = [this, are_sources, are_parents, message](SpecPage& page,
+                                                              ActiveDefinition& one) {
     ++page.checked;
     const Run& run = one.spec.run;
+    if (are_parents) {
+      if (!is_child_of(one.spec, message)) return;
+      return page.add({{"group", group_name(one.row.group)}, {"task_id", one.row.task_id}},
+                      one.row.task_id.size());
+    }
     if (!are_sources) {
       wire::Row row = definition_row(one);
       row.emplace_back("spec", wire::encode_spec(without_secrets(one.spec)));
@@ -68,11 +90,11 @@ void QueryDesk::specs(const Asker& asker, const wire::Query& message) {
              run.script_source.size());
   };
   SpecPage page{.limit = question.limit, .text = lower_ascii(message.text)};
-  if (is_in_memory(group.value())) {
+  if (is_in_memory(searched)) {
     const auto& all = catalog_.definitions();
     for (auto at = all.upper_bound(question.after); at != all.end(); ++at) {
       const bool is_wanted = is_of(question.groups, at->second->row.group) &&
-                             is_of_task(message, at->second->row.task_id);
+                             (are_parents || is_of_task(message, at->second->row.task_id));
       is_wanted ? take(page, *at->second) : (void)++page.checked;
       if (!page.is_full()) continue;
       page.reply.next = key_text({at->first.value});
@@ -81,11 +103,14 @@ void QueryDesk::specs(const Asker& asker, const wire::Query& message) {
     return clients_.answer(asker, std::move(page.reply));
   }
   read(asker, question,
-       [this, asker, take, page = std::move(page)](Result<ReadAnswer> answer) mutable {
+       [this, asker, take, page = std::move(page),
+        text = are_parents ? message.task_id : std::string{}](Result<ReadAnswer> answer) mutable {
          if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
          auto& found = std::get<DefinitionsAnswer>(answer.value());
          if (found.next) page.reply.next = key_text({found.next.value});
          for (Definition& row : found.definitions) {
+           // Most are not worth decoding. A parent has the task id of its child in its spec.
+           if (row.spec.find(text) == std::string::npos) continue;
            const DefinitionId id = row.id;
            auto other = definition_of(std::move(row));
            ActiveDefinition* const ours = catalog_.definition(id);

@@ -87,6 +87,13 @@ ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, Compiled
   return *place;
 }
 
+bool Catalog::has_definitions(const std::vector<GroupId>& parts) const {
+  return std::any_of(parts.begin(), parts.end(), [this](GroupId part) {
+    const auto first = definitions_.by_task.lower_bound({part, std::string{}});
+    return first != definitions_.by_task.end() && first->first.first == part;
+  });
+}
+
 void Catalog::remove_definition(DefinitionId id) {
   const auto found = definitions_.all.find(id);
   if (found == definitions_.all.end()) return;

@@ -146,6 +146,8 @@ class Catalog {
   static std::size_t bytes_of(const Definition& row) { return row.spec.size() + 1024; }
   ActiveDefinition* definition(DefinitionId id);
   ActiveDefinition* definition(GroupId group, const std::string& task_id);
+  // Whether one of these partitions has a definition.
+  bool has_definitions(const std::vector<GroupId>& parts) const;
   const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const {
     return definitions_.all;
   }

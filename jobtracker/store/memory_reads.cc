@@ -5,6 +5,7 @@
 
 #include "jobtracker/store/memory_store.h"
 #include "jobtracker/store/names.h"
+#include "shared/base/utf8.h"
 
 // The reads of a memory database.
 namespace carillon::jobtracker {
@@ -13,6 +14,14 @@ namespace {
 template <class Row>
 bool is_full(const std::vector<Row>& rows, std::int64_t limit) {
   return static_cast<std::int64_t>(rows.size()) >= limit;
+}
+
+bool has_text(const LogEntry& entry, const std::string& text) {
+  const std::string wanted = lower_ascii(text);
+  const auto has = [&](const std::string& field) {
+    return lower_ascii(field).find(wanted) != std::string::npos;
+  };
+  return text.empty() || has(entry.task_id) || has(entry.node) || has(entry.message);
 }
 
 template <class Map>
@@ -245,6 +254,8 @@ class MemoryReads {
       if (!ask.task_id.empty() && entry.task_id != ask.task_id) continue;
       if (ask.job_id && entry.job_id != ask.job_id) continue;
       if (!is_one_of(ask.states, entry.state)) continue;
+      if (ask.until != WallTime{} && entry.ended_at >= ask.until) continue;
+      if (!entry.task_id.starts_with(ask.task_prefix) || !has_text(entry, ask.text)) continue;
       if (entry.ended_at >= ask.since) answer.entries.push_back(entry);
     }
     return ReadAnswer{std::move(answer)};
@@ -293,8 +304,22 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  std::vector<FiguresRow> sums_of_minutes(const ListFigures& ask) const {
+    std::map<WallTime, FiguresRow> minutes;
+    for (const auto& [key, row] : tables_.figures) {
+      const bool is_late = ask.until != WallTime{} && row.minute >= ask.until;
+      if (row.minute < ask.since || is_late || !is_of(ask.groups, row.group)) continue;
+      const auto [sum, is_new] = minutes.try_emplace(row.minute, FiguresRow{.minute = row.minute});
+      add_figures(sum->second, row);
+    }
+    std::vector<FiguresRow> rows = rows_of(minutes);
+    if (is_full(rows, ask.limit)) rows.resize(static_cast<std::size_t>(ask.limit));
+    return rows;
+  }
+
   Result<ReadAnswer> operator()(const ListFigures& ask) const {
     FiguresAnswer answer;
+    if (ask.is_sum) return ReadAnswer{FiguresAnswer{sums_of_minutes(ask)}};
     const FiguresKey from = std::max(ask.after, FiguresKey{ask.since, GroupId{}, GroupId{}});
     for (auto next = tables_.figures.upper_bound(from);
          next != tables_.figures.end() && !is_full(answer.rows, ask.limit); ++next) {
@@ -310,8 +335,8 @@ class MemoryReads {
     for (auto next = tables_.alarm_history.rbegin();
          next != tables_.alarm_history.rend() && !is_full(answer.rows, ask.limit); ++next) {
       const AlarmHistoryRow& row = next->second;
-      const bool fits = (ask.before_id == 0 || row.id < ask.before_id) &&
-                        (!ask.group || row.group == ask.group);
+      const bool fits =
+          (ask.before_id == 0 || row.id < ask.before_id) && (!ask.group || row.group == ask.group);
       if (fits) answer.rows.push_back(row);
     }
     return ReadAnswer{std::move(answer)};

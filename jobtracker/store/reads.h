@@ -202,6 +202,14 @@ struct ListHistory {
   JobId job_id{};                  // 0: all; rows with smaller ids are not searched
   std::vector<LogState> states{};  // none: all
   WallTime since{};
+  WallTime until{};  // ended before this; epoch: no limit
+  // The least id of the time `until`. Of rows with later ids, only some thousands are searched for
+  // results that came late. 0: all are.
+  std::int64_t until_id = 0;
+  std::string task_prefix{};  // of the task id
+  // In the task id, the node or the message, in any case. More rows may match than are wanted: the
+  // database decides about letters outside of ASCII.
+  std::string text{};
   std::int64_t before_id = 0;  // page: log rows with smaller ids; 0: from the newest
   std::int64_t limit = 0;
 };
@@ -289,6 +297,10 @@ struct ListFigures {
   WallTime since{};
   WallTime until{};    // before this; epoch: no limit
   FiguresKey after{};  // page: later rows only
+  // One row for each minute, without group and partition: the sums of `groups` (none: all), and the
+  // largest lateness. `group` and `after` are not used.
+  bool is_sum = false;
+  std::vector<GroupId> groups{};
   std::int64_t limit = 0;
 };
 struct FiguresAnswer {

@@ -38,4 +38,17 @@ std::optional<LogState> log_state_of(std::string_view name) {
   return std::nullopt;
 }
 
+void add_figures(FiguresRow& sum, const FiguresRow& more) {
+  sum.submitted += more.submitted;
+  sum.started += more.started;
+  sum.ended += more.ended;
+  sum.failed += more.failed;
+  sum.lateness_p50_ms = std::max(sum.lateness_p50_ms, more.lateness_p50_ms);
+  sum.lateness_p95_ms = std::max(sum.lateness_p95_ms, more.lateness_p95_ms);
+  sum.lateness_p99_ms = std::max(sum.lateness_p99_ms, more.lateness_p99_ms);
+  sum.backlog += more.backlog;
+  sum.workers += more.workers;
+  sum.threads += more.threads;
+}
+
 }  // namespace carillon::jobtracker

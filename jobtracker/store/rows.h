@@ -328,5 +328,7 @@ struct FiguresRow {
 // The order of these rows.
 using FiguresKey = std::tuple<WallTime, GroupId, GroupId>;
 inline FiguresKey figures_key(const FiguresRow& row) { return {row.minute, row.group, row.part}; }
+// Adds figures of the same minute. Quantiles cannot be combined: the largest remains.
+void add_figures(FiguresRow& sum, const FiguresRow& more);
 
 }  // namespace carillon::jobtracker

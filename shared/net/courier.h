@@ -5,6 +5,7 @@
 #include <string>
 
 #include "carillon/result.h"
+#include "carillon/time.h"
 
 // Sends messages to people: by mail, or by a POST to a URL.
 //
@@ -16,6 +17,7 @@ struct Delivery {
   std::string to{};       // a mail address, or an http or https URL
   std::string subject{};  // for mail
   std::string body{};     // UTF-8: plain text for mail, JSON for a URL
+  Duration timeout{};     // 0: the courier's
 };
 
 class Courier {

@@ -25,10 +25,12 @@ net::HttpResponse page_of(const net::HttpCall& call, const WorkerMetrics& metric
 }  // namespace
 
 Result<std::unique_ptr<MetricsPages>> MetricsPages::open(const std::string& address,
+                                                         const net::HttpAccess& access,
                                                          const WorkerMetrics& metrics) {
   net::HttpServerConfig config{
       .names = net::names_of_machine(),
       .kept_paths = {kWorkerHealth, kWorkerMetrics},
+      .access = access,
       .check_head = [](const net::HttpCall& head) -> std::optional<net::HttpResponse> {
         if (head.method == "GET") return std::nullopt;
         return net::HttpResponse{

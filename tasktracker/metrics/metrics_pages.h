@@ -18,7 +18,11 @@ class MetricsPages {
  public:
   // `metrics` must outlive the pages.
   static Result<std::unique_ptr<MetricsPages>> open(const std::string& address,
+                                                    const net::HttpAccess& access,
                                                     const WorkerMetrics& metrics);
+
+  // Thread: any.
+  Status reload_certificate() { return server_->reload_certificate(); }
 
   // Its address, with the actual port.
   const std::string& url() const { return server_->url(); }

@@ -863,40 +863,5 @@ TEST_P(StoreContract, PurgesTheOldestLogRowsWithTheirOutput) {
   EXPECT_THAT(output_of(entries[4]), SizeIs(1));
 }
 
-TEST_P(StoreContract, KeepsAlarmRowsUntilTheyAreRemoved) {
-  const auto alarms = [this] { return ask<StartAnswer>(ReadStart{}).alarms; };
-  const auto failed = [this](std::vector<AlarmMark> marks) {
-    LogEntry entry = new_log(new_job());
-    entry.state = LogState::kFailed;
-    entry.alarms = std::move(marks);
-    return entry;
-  };
-  const AlarmMark first{.alarm = 7, .line = 0, .failures = 1, .recipient = "ops@example.com"};
-  const AlarmMark second{.alarm = 7, .line = 1, .failures = 1, .recipient = "ops@example.com"};
-  const AlarmMark other{.alarm = 8, .line = 0, .failures = 1, .recipient = "https://a/b"};
-  LogEntry once = failed({first, other});
-  LogEntry next = failed({second});
-  committed({AddLog{next}, AddLog{once}});
-  const auto row = [](LogEntry entry, const AlarmMark& mark) {
-    entry.alarms.clear();
-    return AlarmRow{.mark = mark, .entry = std::move(entry)};
-  };
-  EXPECT_THAT(alarms(), ElementsAre(row(once, first), row(next, second), row(once, other)));
-
-  // The next failure stands in the place of the one before, also within a batch.
-  AlarmMark again = first;
-  again.failures = 2;
-  const LogEntry twice = failed({again});
-  again.failures = 3;
-  const LogEntry thrice = failed({again});
-  committed({AddLog{twice}, AddLog{thrice}});
-  EXPECT_THAT(alarms(), ElementsAre(row(thrice, again), row(next, second), row(once, other)));
-  EXPECT_THAT(history(), SizeIs(4));
-  EXPECT_TRUE(history().front().alarms.empty());
-
-  committed({RemoveAlarm{7}, RemoveAlarm{9}});
-  EXPECT_THAT(alarms(), ElementsAre(row(once, other)));
-}
-
 }  // namespace
 }  // namespace carillon::jobtracker

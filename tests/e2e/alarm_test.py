@@ -13,6 +13,7 @@ import threading
 import time
 
 import harness
+from api_client import Api
 from harness import BothStores, E2eTest, wait_for
 
 
@@ -253,6 +254,58 @@ class Alarms:
         self.assertRegex(told["output"], r"^output: 'disk full' from copy, job \d+$")
         self.assertEqual(busy.stop(), 0)
         wait_for("the end of it", lambda: ("overload", True) in hook.conditions(), 60)
+
+    def test_a_silenced_group_sends_nothing_and_what_was_sent_is_kept(self):
+        hook = self.sink(Hook)
+        one = self.cluster(self.store, tracker=False, flags=[
+            "--alarm", hook.url("/secret"), "--alarm-interval", "2s", "--alarm-when", "late=1h",
+            "--http", "127.0.0.1:0"])
+        url = one.start_tracker().ready()["http"]
+        token = one.client("-o", "json", "tokens", "new", "ops", "--role", "admin").json()["token"]
+        api = Api(url, token)
+        wait_for("the token to be known", lambda: api.get("/whoami").status == 200)
+        one.start_worker()
+        until = "2099-01-01T00:00:00Z"
+        self.assertIn("in the next 366 days", api.call("PUT", "/alarms/silences/default", {"until": until}).text)
+        until = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() + 3600))
+        self.assertEqual(api.call("PUT", "/alarms/silences/default", {"until": until}).status, 200)
+        one.tracker.kill()
+        api = Api(one.start_tracker().ready()["http"], token)
+        self.assertEqual([(row["group"], row["state"], row["until"][:19]) for row in api.get("/alarms").json["items"]],
+                         [("default", "silenced", until[:19])])
+        one.client("submit", "--task-id", "quiet", "--shell", "exit 76")
+        one.wait_ended("quiet")
+        one.client("alarms", "unsilence", "default")
+        self.assertEqual(one.rows("alarms"), [])
+        one.client("submit", "--task-id", "loud", "--shell", "exit 76")
+        wait_for("the message", lambda: hook.told() == ["loud"])
+        wait_for("its history", lambda: one.rows("alarms", "--history"))
+        one.tracker.kill()
+        api = Api(one.start_tracker().ready()["http"], token)
+        host = f"http://127.0.0.1:{hook.port}"
+        sent = api.get("/alarms/history").json["items"]
+        self.assertEqual([(row["group"], row["rule"], row["state"], row["recipients"]) for row in sent],
+                         [("default", "loud", "delivered", [host])])
+        self.assertEqual(sent[0]["message"], "[carillon] default: 1 failure of loud")
+        self.assertEqual(api.get("/alarms/rules").json["items"][0]["recipients"], [host])
+        self.assertEqual(hook.told(), ["loud"])
+
+    def test_a_test_message_says_what_became_of_it(self):
+        hook = self.sink(Hook)
+        one = self.cluster(self.store)
+        self.assertEqual(one.client("alarms", "test", hook.url("/secret")).out.strip(),
+                         f"test message delivered to http://127.0.0.1:{hook.port}")
+        self.assertEqual([path for path, _ in hook.posts], ["/secret"])
+        self.assertEqual(hook.conditions(), [("test", False)])
+        hook.is_broken = True
+        for recipient, why in ((hook.url(), "answered with status 500"),
+                               ("http://169.254.169.254/latest/meta-data", "169.254.169.254"),
+                               ("ops@example.com", "no mail server is configured"),
+                               ("nonsense", "nonsense")):
+            self.assertIn(why, one.client("alarms", "test", recipient, status=None).err)
+            self.assertNotEqual(one.client("alarms", "test", recipient, status=None).status, 0)
+        self.assertEqual([row["outcome"][:7] for row in one.rows("audit", "--limit", 0)
+                          if row["action"] == "test_alarm"], ["refused"] * 8 + ["done"])
 
     def test_an_invalid_alarm_rule_is_refused(self):
         for flags, word in ((["--alarm-when", "late=5m"], "--alarm-when is given without a recipient"),

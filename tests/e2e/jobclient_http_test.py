@@ -125,6 +125,35 @@ class Verbs(HttpTest):
         wait_for("its end", lambda: self.http("whoami", token="second", status=None).status == 1)
         self.http("tokens", "list", status=1)
 
+    def test_an_administrator_manages_groups_scripts_users_and_history(self):
+        self.make_token("root", "--role", "admin")
+        self.one.start_worker()
+
+        def root(*args, **kwargs):
+            return self.http(*args, token="root", **kwargs)
+
+        root("groups", "add", "executors", "--executor", "--address", "http://127.0.0.1:9")
+        self.assertIn("executors", {row["group"] for row in self.rows("groups", token="root")})
+        root("groups", "remove", "executors")
+        root("submit", "--task-id", "split", "--group", "wide", "--manual", "--", "true")
+        root("groups", "split", "wide", "--parts", "2")
+        root("submit", "--task-id", "text", "--manual", "--script", "-", "--language", "bash", stdin="sleep 60\n")
+        root("scripts", "set", "text", "--file", "-", stdin="true\n")
+        root("scripts", "restore", "text", "--number", 1)
+        self.assertIn("sleep 60", root("scripts", "show", "text").out)
+        root("trigger", "text")
+        wait_for("the run", lambda: self.rows("executing", token="root"))
+        root("kill", "text")
+        wait_for("the end", lambda: [row["state"] for row in self.rows("history", token="root")] == ["killed"])
+        root("clean", "--all")
+        self.assertEqual(self.rows("history", token="root"), [])
+        root("users", "new", "ann", "--role", "viewer", "--group", "*", "--no-password")
+        root("users", "change", "ann", "--role", "operator", "--group", "*")
+        self.assertEqual([row["role"] for row in self.rows("users list", token="root")], ["operator"])
+        root("users", "remove", "ann")
+        self.assertEqual(self.rows("keys list", token="root"), [])
+        self.assertIn("default", {row["group"] for row in self.rows("top", "--once", token="root")})
+
 
 class Refused(HttpTest):
     def test_tokens(self):

@@ -179,6 +179,21 @@ class Pages(HttpsTest):
         self.assertLess(memory() - before, 20 * MIB)
 
 
+class WorkerPages(HttpsTest):
+    def test_metrics_of_a_task_tracker_are_encrypted_for_other_machines(self):
+        cluster = self.cluster()
+        refused = subprocess.run([BIN / "tasktracker", "--metrics", "0.0.0.0:0"], capture_output=True, text=True,
+                                 env=cluster.env, timeout=60)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("--metrics 0.0.0.0:0 would exchange everything with other machines without encryption",
+                      refused.stderr)
+        worker = cluster.start_worker("--metrics", "127.0.0.1:0", *self.tls_flags())
+        url = urllib.parse.urlsplit(worker.ready()["http"])
+        self.assertEqual(url.scheme, "https")
+        answer = self.ask(self.connect(url.port), "/metrics")
+        self.assertEqual(answer.status, 200)
+
+
 class Hangup(HttpsTest):
     def test_sighup_without_a_certificate_stops_a_server_unless_it_is_a_service(self):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, which programs inherit

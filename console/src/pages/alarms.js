@@ -143,7 +143,7 @@ function Sent({query}) {
       {
         name: "state",
         label: t("field.state"),
-        cell: (one) => html`<${Status} state=${one.is_over ? "ok" : (one.state ?? "firing")} />`,
+        cell: (one) => html`<${Status} state=${one.state} />`,
       },
       {name: "message", label: t("field.message"), kind: "grow", cell: (one) => one.message || "–"},
       {name: "to", label: t("alarms.recipients"), cell: (one) => (one.recipients ?? []).join(", ") || "–"},

@@ -33,6 +33,8 @@ const kStates = {
   firing: ["bad", "bell"],
   ok: ["good", "check"],
   silenced: ["mute", "pause"],
+  over: ["good", "check"],
+  delivered: ["note", "check"],
   done: ["good", "check"],
   stopped: ["warn", "stop"],
   new: ["good", "plus"],

@@ -265,8 +265,8 @@ class JobClient {
   // Removes an executor group without jobs. It returns when an executor of it registers again.
   Result<ActAnswer> remove_executor_group(const std::string& group);
 
-  // Until this time no alarms about the node group and failures of its jobs are sent; none: they are
-  // sent again.
+  // Until this time no alarms about the node group and failures of its jobs are sent; none: they
+  // are sent again.
   Result<ActAnswer> silence_alarms(const std::string& group, std::optional<WallTime> until);
   // Sends a test message to a mail address or a URL. Error: kConflict if it was not delivered.
   Result<ActAnswer> test_alarm(const std::string& recipient);

@@ -106,7 +106,9 @@ Result<ReadAnswer> SqlReads::read(const ListAlarmHistory& ask) {
 }
 
 Result<ReadAnswer> SqlReads::read(const ListSilences&) {
-  return ReadAnswer{SilencesAnswer{CARILLON_TRY(silences())}};
+  SilencesAnswer answer;
+  answer.rows = CARILLON_TRY(silences());
+  return ReadAnswer{std::move(answer)};
 }
 
 Result<std::vector<SilenceRow>> SqlReads::silences() {

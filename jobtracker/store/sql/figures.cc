@@ -24,6 +24,12 @@ constexpr std::string_view kFiguresSince = " FROM lts_figures WHERE minute_us >=
 constexpr std::string_view kFiguresAfter =
     " AND (minute_us > ? OR group_id > ? OR (group_id = ? AND part_id > ?))";
 constexpr std::string_view kFiguresInOrder = " ORDER BY minute_us, group_id, part_id LIMIT ?";
+constexpr std::string_view kFiguresSums =
+    "SELECT minute_us, 0, 0, CAST(SUM(submitted) AS SIGNED), CAST(SUM(started) AS SIGNED), "
+    "CAST(SUM(ended) AS SIGNED), CAST(SUM(failed) AS SIGNED), MAX(lateness_p50_ms), "
+    "MAX(lateness_p95_ms), MAX(lateness_p99_ms), CAST(SUM(backlog) AS SIGNED), "
+    "CAST(SUM(workers) AS SIGNED), CAST(SUM(threads) AS SIGNED)";
+constexpr std::string_view kFiguresByMinute = " GROUP BY minute_us ORDER BY minute_us LIMIT ?";
 
 void append_figures(SqlValues& values, const FiguresRow& row) {
   values.insert(values.end(),
@@ -83,9 +89,14 @@ Result<ReadAnswer> SqlReads::read(const ListFigures& ask) {
     also(kFiguresAfter, {value_of(minute), value_of(group), value_of(group), value_of(part)});
   if (ask.until != WallTime{}) also(" AND minute_us < ?", {value_of(ask.until)});
   if (ask.group) also(" AND group_id = ?", {value_of(ask.group)});
-  also(kFiguresInOrder, {Value::of(ask.limit)});
+  if (!ask.groups.empty()) also(" AND group_id IN (?", {value_of(ask.groups.front())});
+  for (std::size_t i = 1; i < ask.groups.size(); ++i) also(", ?", {value_of(ask.groups[i])});
+  if (!ask.groups.empty()) also(")", {});
+  also(ask.is_sum ? kFiguresByMinute : kFiguresInOrder, {Value::of(ask.limit)});
   FiguresAnswer answer;
-  CARILLON_TRY(db_.query(joined({"SELECT ", kFiguresColumns, where}), values,
+  const std::string columns =
+      ask.is_sum ? std::string{kFiguresSums} : joined({"SELECT ", kFiguresColumns});
+  CARILLON_TRY(db_.query(columns + where, values,
                          [&](const sql::Row& row) { answer.rows.push_back(figures_of(row)); }));
   return ReadAnswer{std::move(answer)};
 }

@@ -21,6 +21,9 @@ constexpr std::int64_t kFirstLogRows = 2'000;  // log rows read by one statement
 constexpr std::int64_t kLogRowsMax = 32'000;
 // Most rows per query, because others wait meanwhile.
 constexpr std::int64_t kLookedAtMax = 200'000;
+// The same if texts are compared, which takes longer.
+constexpr std::int64_t kTextLookedAtMax = 20'000;
+constexpr std::int64_t kTextLogRowsMax = 8'000;
 constexpr std::int64_t kKeysLeast = 32;  // requested per slice
 constexpr std::int64_t kKeysMost = 400;
 // Slices per statement. For a rare task most have no entry.
@@ -35,6 +38,14 @@ constexpr std::string_view kAndJob = " AND job_id = ?";
 constexpr std::string_view kSelectLogBounds =
     "SELECT MIN(log_id), MAX(ended_us), COUNT(*) FROM (SELECT log_id, ended_us FROM lts_job_log "
     "WHERE log_id > ? AND log_id < ? ORDER BY log_id DESC LIMIT ?) AS newest";
+// Results may be late: rows that were written after a time may have ended before it.
+constexpr std::string_view kSelectLateId =
+    "SELECT log_id FROM lts_job_log WHERE log_id >= ? ORDER BY log_id LIMIT 1 OFFSET 4000";
+constexpr std::string_view kAndUntil = " AND ended_us < ?";
+constexpr std::string_view kAndPrefix = " AND INSTR(task_id, ?) = 1";
+constexpr std::string_view kAndText =
+    " AND (INSTR(LOWER(task_id), LOWER(?)) > 0 OR INSTR(LOWER(node), LOWER(?)) > 0 OR "
+    "INSTR(LOWER(message), LOWER(?)) > 0)";
 constexpr std::string_view kInRange = "log_id >= ? AND log_id < ?";
 constexpr std::string_view kNewestFirst = " ORDER BY log_id DESC LIMIT ?";
 constexpr std::string_view kSelectKeys =
@@ -73,10 +84,26 @@ class HistorySearch {
     }
     if (!ask.states.empty()) filter_ += and_state_in();
     for (const LogState state : ask.states) filter_values_.push_back(of_state(state));
+    if (ask.until != WallTime{}) {
+      filter_ += kAndUntil;
+      filter_values_.push_back(value_of(ask.until));
+    }
+    if (!ask.task_prefix.empty()) {
+      filter_ += kAndPrefix;
+      filter_values_.push_back(Value::of_text(ask.task_prefix));
+    }
+    if (!ask.text.empty()) {
+      filter_ += kAndText;
+      filter_values_.insert(filter_values_.end(), 3, Value::of_text(ask.text));
+    }
+    if (ask.task_prefix.empty() && ask.text.empty()) return;
+    looked_at_max_ = kTextLookedAtMax;
+    piece_max_ = kTextLogRowsMax;
   }
 
   Result<HistoryAnswer> run() {
     const bool has_key = !ask_.task_id.empty() || ask_.job_id;
+    if (ask_.until_id != 0) CARILLON_TRY(skip_later_than(ask_.until_id));
     const bool is_narrow = has_key || !ask_.groups.empty() || !ask_.states.empty();
     if (is_narrow) slices_ = CARILLON_TRY(read_log_slices(db_));
     CARILLON_TRY(search_backwards(slices_.empty() ? 0 : slices_.back().last_id));
@@ -98,7 +125,11 @@ class HistorySearch {
   }
   void looked_at(std::int64_t rows) {
     looked_at_ += rows;
-    if (looked_at_ >= kLookedAtMax) look_no_further();
+    if (looked_at_ >= looked_at_max_) look_no_further();
+  }
+  Status skip_later_than(std::int64_t id) {
+    return db_.query(kSelectLateId, SqlValues{Value::of(id)},
+                     [this](const sql::Row& row) { before_ = std::min(before_, row.integer(0)); });
   }
 
   Status select(std::string_view condition, std::span<const Value> parameters) {
@@ -114,7 +145,7 @@ class HistorySearch {
   // source, so a job's rows are all above its id.
   Status search_backwards(std::int64_t floor) {
     floor = std::max(floor, ask_.job_id.value);
-    for (std::int64_t piece = kFirstLogRows; !is_over(); piece = std::min(2 * piece, kLogRowsMax)) {
+    for (std::int64_t piece = kFirstLogRows; !is_over(); piece = std::min(2 * piece, piece_max_)) {
       std::int64_t first = 0;
       std::int64_t rows = 0;
       WallTime newest{};
@@ -264,6 +295,8 @@ class HistorySearch {
   std::vector<LogSlice> slices_{};  // not searched yet, oldest first
   std::int64_t before_;             // all rows from this one on were checked
   std::int64_t looked_at_ = 0;
+  std::int64_t looked_at_max_ = kLookedAtMax;
+  std::int64_t piece_max_ = kLogRowsMax;
   bool is_over_ = false;
   HistoryAnswer answer_{};
 };

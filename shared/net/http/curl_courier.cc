@@ -171,9 +171,11 @@ class CurlCourier::Worker {
     CARILLON_ASSERT(easy != nullptr, "memory is available");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kCurlConnectMs);
+    const Duration own = transfer->sent.delivery.timeout;
+    const Duration timeout = own == Duration{} ? config_.timeout : own;
     curl_easy_setopt(
         easy, CURLOPT_TIMEOUT_MS,
-        static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(config_.timeout).count()));
+        static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count()));
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->detail);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop);
     if (is_mail(transfer->sent.delivery.to)) {

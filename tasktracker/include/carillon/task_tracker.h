@@ -74,14 +74,15 @@ struct TaskTrackerOptions {
 
   XxlOptions xxl{};
 
-  // PEM files for the admin's calls over https: the certificate, which must name the host of the
-  // executor's address, with those of its authorities, and its private key. Empty: calls are not
-  // encrypted.
+  // PEM files for https: the certificate with those of its authorities, and its private key. For
+  // the admin's calls, whose executor address the certificate must name, and for `http`. Empty:
+  // calls are not encrypted.
   std::string http_certificate{};
   std::string http_key{};
 
   // "HOST:PORT" for pages with the health and metrics of this task tracker; port 0: any free port.
-  // The pages need no token. Empty: none.
+  // The pages need no token. An address that other machines reach needs a certificate or
+  // `insecure`. Empty: none.
   std::string http{};
 
   // Time between SIGTERM and SIGKILL for a process, or between a stop request and the end of the

@@ -114,6 +114,36 @@ TEST(Act, TakesSeveralTasksAndFailsWhenOneDoes) {
   EXPECT_EQ(cli.err.str(), "jobclient: suspend: no task 'b'\n");
 }
 
+TEST(AlarmVerbs, SilenceUnsilenceAndTest) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"alarms", "silence", "ops", "--for", "4h"}), kDone);
+  EXPECT_EQ(cli.run({"alarms", "unsilence", "ops"}), kDone);
+  EXPECT_EQ(cli.run({"alarms", "test", "ann@example.com"}), kDone);
+  EXPECT_EQ(cli.out.str(), "done so\ndone so\ndone so\n");
+  EXPECT_EQ(cli.run({"alarms", "silence", "ops"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--for is missing"));
+  const auto asked = cli.tracker.asked<wire::Act>();
+  ASSERT_EQ(asked.size(), 3u);
+  EXPECT_EQ(asked[0].verb, wire::Verb::kSilence);
+  EXPECT_EQ(asked[0].group, "ops");
+  EXPECT_EQ(WallTime{Duration{asked[0].until_us}}, cli.clock.wall_now() + std::chrono::hours{4});
+  EXPECT_EQ(asked[1].verb, wire::Verb::kSilence);
+  EXPECT_EQ(asked[1].until_us, 0);
+  EXPECT_EQ(asked[2].verb, wire::Verb::kTestAlarm);
+  EXPECT_EQ(asked[2].addresses, std::vector<std::string>{"ann@example.com"});
+}
+
+TEST(AlarmVerbs, ListWhatIsFiringOrWhatWasSent) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({"alarms", "--group", "ops"}), kDone);
+  EXPECT_EQ(cli.run({"alarms", "--history"}), kDone);
+  EXPECT_EQ(cli.err.str(), "no alarm is on in group ops\nno alarm was sent\n");
+  const auto asked = cli.tracker.asked<wire::Query>();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].what, "alarms");
+  EXPECT_EQ(asked[1].what, "alarm_history");
+}
+
 TEST(Program, PrintsErrorsAsJsonWhenAskedForJson) {
   Cli cli(not_found);
   EXPECT_EQ(cli.run({"show", "x", "-o", "json"}), kNotFound);

@@ -537,6 +537,21 @@ TEST(GroupWatchOfPartitions, MessageGetsANewIdWhenItsFailuresMoveAway) {
   EXPECT_NE(conditions[1].id, failures[1].id);
 }
 
+TEST(GroupWatchOfPartitions, SilenceCountsAtEachJobTrackerWithinSeconds) {
+  WatchedParts w{{"failures=20%"}};
+  const WallTime until = w.first.now() + hours{1};
+  const wire::Message silenced =
+      w.first.act(wire::Act{.verb = wire::Verb::kSilence,
+                            .group = "default",
+                            .until_us = until.time_since_epoch().count()});
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(silenced));
+  w.first.run_for(seconds{3});
+  for (const auto& spec : WatchedParts::jobs_of_part(1, 59)) w.second.submit(spec);
+  w.first.run_for(minutes{2});
+  EXPECT_THAT(WatchedParts::subjects(w.second), IsEmpty());
+  EXPECT_THAT(w.second.tables().alarms, IsEmpty());
+}
+
 TEST(GroupWatchOfPartitions, JobTrackerWithoutPartitionsForgetsTheConditionsItSent) {
   WatchedParts w{{"failures=20%"}};
   for (const auto& spec : WatchedParts::jobs_of_part(1, 59)) w.second.submit(spec);

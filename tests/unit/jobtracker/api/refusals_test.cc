@@ -28,6 +28,11 @@ TEST(Refusals, NameWhatThePathNames) {
             wire::Verb::kSetScript);
   EXPECT_EQ(std::get<wire::Act>(change_of("DELETE", "/groups/{}", {"ops"})).verb,
             wire::Verb::kRemoveGroup);
+  const auto silence = std::get<wire::Act>(change_of("PUT", "/alarms/silences/{}", {"ops"}));
+  EXPECT_EQ(silence.verb, wire::Verb::kSilence);
+  EXPECT_EQ(silence.group, "ops");
+  EXPECT_EQ(std::get<wire::Act>(change_of("POST", "/alarms:test", {})).verb,
+            wire::Verb::kTestAlarm);
   EXPECT_EQ(std::get<wire::PutPrincipal>(change_of("PATCH", "/users/{}", {"anna"})).kind, "user");
   EXPECT_EQ(std::get<wire::RemovePrincipal>(change_of("DELETE", "/keys/{}", {"k"})).kind, "key");
 }
