@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jobclient/cli/act.h"
+#include "jobclient/cli/shell_words.h"
 #include "jobclient/cli/text_width.h"
 
 namespace carillon::cli {
@@ -26,16 +27,6 @@ int signal_in(const std::string& message) {
   const char* digits = message.data() + at + kWord.size();
   std::from_chars(digits, message.data() + message.size(), number);
   return number > 0 && number < kSignalBase ? number : 0;
-}
-
-// As it can be pasted into a shell.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:/@%+=,";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string{c};
-  return word + "'";
 }
 
 // The newest job id among the rows of a task, of one that has begun if there is any: the last fire

@@ -16,14 +16,15 @@ constexpr const char* kPolicy =
 
 // What the paths of its pages begin with: /jobs, /jobs/ops/nightly. All are one file, which shows
 // the page of its address.
-constexpr std::array<std::string_view, 16> kPages{
+constexpr std::array<std::string_view, 16> kConsolePages{
     "jobs",   "runs",   "waiting", "executing", "history",    "calendar", "groups",  "scripts",
     "alarms", "access", "audit",   "cluster",   "operations", "login",    "account", "search"};
 
 bool is_page(std::string_view path) {
   if (!path.starts_with('/')) return false;
   path.remove_prefix(1);
-  return std::find(kPages.begin(), kPages.end(), path.substr(0, path.find('/'))) != kPages.end();
+  return std::find(kConsolePages.begin(), kConsolePages.end(), path.substr(0, path.find('/'))) !=
+         kConsolePages.end();
 }
 
 const ConsoleFile* file_of(std::string_view target) {
