@@ -59,6 +59,7 @@ Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program
 Status Cluster::start_tracker(const std::vector<std::string>& more_flags) {
   const std::string ready = CARILLON_TRY(launch_tracker(tracker_, endpoint_, more_flags));
   endpoint_ = CARILLON_TRY(word_of(ready, "listen"));
+  http_url_ = CARILLON_TRY(word_of(ready, "http"));
   if (auto xxl = word_of(ready, "xxl"); xxl.ok()) xxl_url_ = std::move(xxl).value();
   return {};
 }

@@ -50,6 +50,8 @@ class Cluster {
   const std::string& endpoint() const { return endpoint_; }
   // Where executors of xxl-job register, if it was started with --xxl-listen; else empty.
   const std::string& xxl_url() const { return xxl_url_; }
+  // Of the HTTP API of the first job tracker: "http://127.0.0.1:8080".
+  const std::string& http_url() const { return http_url_; }
   const std::string& folder() const { return options_.folder; }
 
   // SIGTERM to all that run, workers first. An unclean end of one is an error.
@@ -79,6 +81,7 @@ class Cluster {
   const ClusterOptions options_;
   std::map<std::string, std::string> variables_;
   std::string endpoint_{"tcp://127.0.0.1:0"};
+  std::string http_url_{};
   std::string xxl_url_{};
   int workers_started_ = 0;
   std::unique_ptr<ChildProcess> tracker_{};

@@ -19,6 +19,7 @@ WORKLOADS = [
     ("cron", ["--fires", "20", "--seconds", "2", "--spread"], 7),
     ("drain", ["--jobs", "60"], 7),
     ("flow", ["--maximum", "100", "--loads", "50", "--seconds", "1"], 7),
+    ("http-submit", ["--jobs", "60", "--turns", "1"], 30),
     ("latency", ["--jobs", "20", "--warm-up-jobs", "2"], 7),
     ("limit", ["--jobs", "1000"], 30),
     ("overload", ["--maximum", "100", "--seconds", "1"], 7),

@@ -28,10 +28,12 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
 std::vector<Workload> all_workloads() {
-  return {limit_workload(),    submit_workload(),     drain_workload(),         flow_workload(),
-          overload_workload(), latency_workload(),    cron_workload(),          burst_workload(),
-          backlog_workload(),  push_workload(),       push_overload_workload(), recover_workload(),
-          scale_workload(),    cron_parse_workload(), executor_workload(),      history_workload()};
+  return {limit_workload(),   submit_workload(),        drain_workload(),
+          flow_workload(),    overload_workload(),      latency_workload(),
+          cron_workload(),    burst_workload(),         backlog_workload(),
+          push_workload(),    push_overload_workload(), recover_workload(),
+          scale_workload(),   cron_parse_workload(),    executor_workload(),
+          history_workload(), http_lists_workload(),    http_submit_workload()};
 }
 
 Program make_program(const std::vector<Workload>& workloads) {

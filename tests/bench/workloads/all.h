@@ -12,6 +12,8 @@ Workload drain_workload();
 Workload executor_workload();
 Workload flow_workload();
 Workload history_workload();
+Workload http_lists_workload();
+Workload http_submit_workload();
 Workload latency_workload();
 Workload limit_workload();
 Workload overload_workload();

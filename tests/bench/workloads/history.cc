@@ -1,14 +1,13 @@
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "jobtracker/store/sql/mysql_store.h"
 #include "jobtracker/store/sql/sqlite_store.h"
-#include "shared/sql/mysql/mysql_connection.h"
-#include "shared/sql/sqlite/sqlite_connection.h"
 #include "tests/bench/direct_store.h"
+#include "tests/bench/log_filler.h"
 #include "tests/bench/statistics.h"
 #include "tests/bench/workloads/all.h"
 
@@ -17,7 +16,6 @@ namespace carillon::bench {
 namespace {
 
 using namespace jobtracker;
-using sql::Value;
 
 constexpr std::int64_t kRowsAtOnce = 100'000;
 constexpr std::int64_t kFound = 20;       // the newest rows that are looked for
@@ -36,57 +34,9 @@ constexpr std::string_view kInsert =
     "CASE WHEN n % 10 = 0 THEN 1 ELSE 0 END, 1, "
     "CASE WHEN n % 499979 = 13 THEN 3 WHEN n % 100 = 1 THEN 1 ELSE 0 END, "
     "1000 * n, 1000 * n, 1000 * n + 500, 'worker-1', 0, 'done', 1, 1, n % 64, 0 ";
-constexpr std::string_view kSequenceSqlite =
-    "FROM (WITH RECURSIVE s(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM s WHERE n < ?) "
-    "SELECT n FROM s)";
-constexpr std::string_view kSequenceMysql =
-    "FROM (SELECT seq + ? - 1 AS n FROM seq_1_to_100000) AS s";
-constexpr std::string_view kRaiseIds = "UPDATE lts_tracker SET id_high = ?";
-
-struct Connections {
-  std::unique_ptr<sql::Connection> writer{};
-  std::unique_ptr<ReadOnlyStore> reader{};
-};
-
-Result<Connections> connect(const std::string& url) {
-  Connections made;
-  if (url.rfind("sqlite:", 0) == 0) {
-    made.writer = CARILLON_TRY(sql::SqliteConnection::open(url.substr(7), {}));
-    made.reader = open_sqlite_reader(url.substr(7));
-    return made;
-  }
-  const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
-  made.writer =
-      CARILLON_TRY(sql::MysqlConnection::open(parsed, {.read_timeout = std::chrono::minutes{10}}));
-  made.reader = CARILLON_TRY(open_mysql_reader(url));
-  return made;
-}
-
-Status fill(sql::Connection& db, std::int64_t rows) {
-  const bool is_mysql = db.dialect() == sql::Dialect::kMysql;
-  const std::string insert =
-      std::string{kInsert}.append(is_mysql ? kSequenceMysql : kSequenceSqlite);
-  for (std::int64_t first = 1; first <= rows; first += kRowsAtOnce) {
-    std::vector<Value> bounds{Value::of(first)};
-    if (!is_mysql) bounds.push_back(Value::of(first + kRowsAtOnce - 1));
-    CARILLON_TRY(db.execute(insert, bounds));
-  }
-  CARILLON_TRY(db.execute(kRaiseIds, std::vector{Value::of((rows + 1) * kIdsApart)}));
-  return {};
-}
-
-// Until it has no more; how many rows it got.
-Result<std::int64_t> index_all(DirectStore& store) {
-  std::int64_t rows = 0;
-  std::int64_t added = 1;
-  while (added > 0) {
-    store.batcher().post(
-        Urgency::kHousekeeping, IndexLog{},
-        [&added](Operation&, const Outcome& outcome, const Error*) { added = outcome.count; });
-    CARILLON_TRY(store.commit_one());
-    rows += added;
-  }
-  return rows;
+Result<std::unique_ptr<ReadOnlyStore>> reader_of(const std::string& url) {
+  if (!url.starts_with("sqlite:")) return open_mysql_reader(url);
+  return open_sqlite_reader(url.substr(7));
 }
 
 class Searches {
@@ -140,9 +90,11 @@ Result<Figures> run(Round& round) {
     const auto empty = CARILLON_TRY(DirectStore::open(round.store_url, round.clock));
     for (const char* name : {"one", "two", "three"}) CARILLON_TRY(empty->make_group(name));
   }
-  const Connections connections = CARILLON_TRY(connect(round.store_url));
-  CARILLON_TRY(fill(*connections.writer, rows));
-  Searches searches(round.clock, *connections.reader, rows);
+  const auto writer = CARILLON_TRY(connect_to_store(round.store_url));
+  const auto reader = CARILLON_TRY(reader_of(round.store_url));
+  CARILLON_TRY(insert_numbered(*writer, kInsert, rows));
+  CARILLON_TRY(raise_ids(*writer, (rows + 1) * kIdsApart));
+  Searches searches(round.clock, *reader, rows);
   Figures figures;
   for (const auto& [name, question] : searches.kinds(1)) {
     const double took = CARILLON_TRY(searches.time(question));
@@ -151,7 +103,7 @@ Result<Figures> run(Round& round) {
   // Its session begins after all these rows were given their ids.
   const auto store = CARILLON_TRY(DirectStore::open(round.store_url, round.clock));
   const Duration began = store->time();
-  const auto indexed = CARILLON_TRY(index_all(*store));
+  const auto indexed = CARILLON_TRY(index_log(*store));
   if (indexed != rows) return Error{ErrorCode::kCorrupt, "not all rows were indexed"};
   figures.push_back(
       {"index", "rows/s",

@@ -19,6 +19,9 @@ struct SubmitPlan {
 // How fast jobs are taken in. Then task trackers run them all, and it is checked that each ended
 // once.
 Result<Figures> measure_submit(Round& round, const SubmitPlan& plan);
+// Task trackers run all of the jobs; an error unless each of them, and nothing else, ended once.
+Status check_by_running(Round& round, JobClient& client, const std::vector<std::string>& groups,
+                        const std::vector<JobId>& submitted);
 
 struct BurstPlan {
   std::vector<std::string> groups{};

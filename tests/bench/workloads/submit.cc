@@ -72,20 +72,6 @@ Result<Singles> submit_singles(Round& round, const SubmitPlan& plan, bool share)
   return singles;
 }
 
-// Runs them all, and checks that each ended once.
-Status check_by_running(Round& round, JobClient& client, const std::vector<std::string>& groups,
-                        const std::vector<JobId>& submitted) {
-  const std::int64_t ended_before = CARILLON_TRY(read_counter(client, "attempts_ended_total"));
-  CARILLON_TRY(start_workers(round, groups));
-  CARILLON_TRY(await_counter(client, "attempts_ended_total",
-                             ended_before + static_cast<std::int64_t>(submitted.size()),
-                             kPatience));
-  CARILLON_TRY(round.cluster.await_workers());
-  CARILLON_TRY(round.cluster.stop_workers());
-  CARILLON_TRY(check_jobs(client, groups, submitted));
-  return {};
-}
-
 void add_singles(Figures& figures, const std::string& who, const Singles& singles) {
   figures.push_back({who, "jobs/s", singles.jobs_per_second});
   figures.push_back({who + ", answered p50", "ms", percentile(singles.answered_ms, 0.5)});
@@ -101,6 +87,19 @@ Result<Figures> run(Round& round) {
 }
 
 }  // namespace
+
+Status check_by_running(Round& round, JobClient& client, const std::vector<std::string>& groups,
+                        const std::vector<JobId>& submitted) {
+  const std::int64_t ended_before = CARILLON_TRY(read_counter(client, "attempts_ended_total"));
+  CARILLON_TRY(start_workers(round, groups));
+  CARILLON_TRY(await_counter(client, "attempts_ended_total",
+                             ended_before + static_cast<std::int64_t>(submitted.size()),
+                             kPatience));
+  CARILLON_TRY(round.cluster.await_workers());
+  CARILLON_TRY(round.cluster.stop_workers());
+  CARILLON_TRY(check_jobs(client, groups, submitted));
+  return {};
+}
 
 Result<Figures> measure_submit(Round& round, const SubmitPlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
