@@ -75,23 +75,30 @@ class People(Flow):
         browser.see(MARK)
         browser.api("DELETE", f"/tokens/{MARK}")
 
-    def test_a_viewer_sees_why_an_action_is_not_allowed(self):
-        if URL:
-            self.skipTest("the mock knows a viewer")
+    def test_each_role_sees_what_it_may(self):
         browser = self.browser
         self.allowed = ["403", "401"]
-        try:
-            browser.click("Sign out")
-            pages.sign_in("viewer")
-            browser.open(f"/jobs/default/{MARK}")
-            button = browser.named("Run now")
-            self.assertFalse(button.is_enabled())
-            self.assertIn("Needs the role Operator; you are Viewer.", button.get_attribute("title"))
-            browser.open("/access")
-            browser.see("Needs the role Administrator")
-        finally:
-            browser.click("Sign out", within="header.top")
-            pages.sign_in()
+        # Of each user, whose name is its role: what it may do, and why not the next.
+        for role, may, refused in (
+            ("viewer", (), ("Run now", "Needs the role Operator; you are Viewer.")),
+            ("operator", ("Run now", "Suspend"), ("Edit", "Needs the role Editor; you are Operator.")),
+            ("editor", ("Run now", "Edit", "Cancel"), None),
+        ):
+            try:
+                browser.click("Sign out", within="header.top")
+                pages.sign_in(role)
+                browser.open(f"/jobs/default/{MARK}")
+                for label in may:
+                    self.assertTrue(browser.named(label).is_enabled(), (role, label))
+                if refused:
+                    button = browser.named(refused[0])
+                    self.assertFalse(button.is_enabled(), role)
+                    self.assertIn(refused[1], button.get_attribute("title"))
+                browser.open("/access")
+                browser.see("Needs the role Administrator")
+            finally:
+                browser.click("Sign out", within="header.top")
+                pages.sign_in()
 
     def test_a_wrong_password_and_a_deep_link(self):
         browser = self.browser

@@ -10,6 +10,9 @@ namespace {
 
 constexpr const char* kKeyName = "cookie";
 constexpr std::chrono::seconds kPatience{5};
+// Until the next look whether the principals were read, or whether the key of another job tracker
+// was.
+constexpr std::chrono::milliseconds kLookInterval{50};
 
 }  // namespace
 
@@ -53,12 +56,14 @@ void CookieKey::prepare() {
 }
 
 Result<std::string> CookieKey::wait() {
-  prepare();
-  {
+  bool has_asked = false;
+  for (int look = 0; look < kPatience / kLookInterval; ++look) {
+    if (auto key = known()) return *std::move(key);
+    // Once: if another job tracker has stored one at the same time, it will be read soon.
+    if (registry_.is_known() && !std::exchange(has_asked, true)) prepare();
     MutexLock lock(state_->mutex);
-    while (state_->is_asked && state_->changed.wait_for(lock, kPatience)) continue;
+    if (!state_->stored) (void)state_->changed.wait_for(lock, kLookInterval);
   }
-  if (auto key = known()) return *std::move(key);
   return Error{ErrorCode::kUnavailable, "the job tracker is starting, try again"};
 }
 

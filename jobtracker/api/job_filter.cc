@@ -39,9 +39,9 @@ bool JobFilter::matches(const wire::Row& row, int phase) const {
            is_text(row, "owner", owner) &&
            contains_text(row, text, {"task_id", "description", "owner", "tags"});
   }
-  const Json item = one_shot_item(row);
-  return is_one_shot(row) && is_one_of_words(states, item.value("state", std::string{})) &&
-         contains_text(row, text, {"task_id"});
+  if (!is_one_shot(row) || !contains_text(row, text, {"task_id"})) return false;
+  return states.empty() ||
+         is_one_of_words(states, one_shot_item(row).value("state", std::string{}));
 }
 
 // Rows of `waiting` have no tags and no owner.

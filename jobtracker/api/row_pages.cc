@@ -13,7 +13,7 @@ namespace {
 // Of one query; the job tracker's limit.
 constexpr std::int64_t kRowsOfQuery = 400;
 // Of one page of a list with filters: the time after which no further query is made.
-constexpr Duration kSearchTimeMax = std::chrono::milliseconds{200};
+constexpr Duration kSearchTimeMax = std::chrono::milliseconds{20};
 
 // A page that is being collected.
 struct PageWork {

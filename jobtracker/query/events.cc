@@ -16,6 +16,12 @@ std::int64_t id_of(const wire::Row& row) {
   return std::stoll(std::get<std::string>(row[0].second));
 }
 
+// False: about principals, alarms or the history. A submission of jobs of several groups names
+// none.
+bool is_about_jobs(const AuditRow& change) {
+  return !change.group.empty() || !change.task_id.empty() || change.action.starts_with("submit");
+}
+
 }  // namespace
 
 // The newest ones since a time. A log row and an audit row never have the same id.
@@ -40,6 +46,7 @@ void QueryDesk::events(const Asker& asker, const wire::Query& message) {
     read(asker, changes, [this, asker, reply = std::move(reply)](Result<ReadAnswer> found) mutable {
       if (!found.ok()) return clients_.answer(asker, error_reply(found.error()));
       for (const AuditRow& one : std::get<AuditAnswer>(found.value()).rows) {
+        if (!is_about_jobs(one)) continue;
         reply.rows.push_back({{"id", std::to_string(one.id)},
                               {"type", std::string("job.changed")},
                               {"at", format_time(one.at)},

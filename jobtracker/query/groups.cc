@@ -1,9 +1,8 @@
 // Node groups and nodes.
 //
-// What runs where, and how task trackers are, is in the memory of whoever looks after a group. So
-// each job tracker answers for its own groups and sends the client to the owner of the next ones:
-// the answer is the same whichever job tracker is asked first. The key of a page is the partition
-// with which it begins.
+// The owner of a group has its runs and the states of its task trackers in memory. So each job
+// tracker answers for its own groups and sends the client to the owner of the next ones: each job
+// tracker gives the same answer. The key of a page is the partition with which it begins.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -21,7 +21,8 @@ class Console(E2eTest):
         port = harness.free_port()
         self.one = self.cluster(flags=["--http", f"127.0.0.1:{port}", "--xxl-token", "tok"], workers=2)
         self.one.start_minimal_executor(f"127.0.0.1:{port}", "executors", "tok")
-        self.one.client("users", "new", "ann", "--role", "admin", stdin=PASSWORD + "\n")
+        for name, role in (("ann", "admin"), ("viewer", "viewer"), ("operator", "operator"), ("editor", "editor")):
+            self.one.client("users", "new", name, "--role", role, "--group", "*", stdin=PASSWORD + "\n")
         self.env = {**os.environ, "CARILLON_CONSOLE_URL": f"http://127.0.0.1:{port}/",
                     "CARILLON_CONSOLE_NAME": "ann", "CARILLON_CONSOLE_PASSWORD": PASSWORD}
 

@@ -136,7 +136,8 @@ class Verbs(HttpTest):
         self.assertIn("executors", {row["group"] for row in self.rows("groups", token="root")})
         root("groups", "remove", "executors")
         root("submit", "--task-id", "split", "--group", "wide", "--manual", "--", "true")
-        root("groups", "split", "wide", "--parts", "2")
+        self.assertIn("only with a MariaDB or MySQL store",
+                      root("groups", "split", "wide", "--parts", "2", status=1).err)
         root("submit", "--task-id", "text", "--manual", "--script", "-", "--language", "bash", stdin="sleep 60\n")
         root("scripts", "set", "text", "--file", "-", stdin="true\n")
         root("scripts", "restore", "text", "--number", 1)

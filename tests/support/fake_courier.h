@@ -24,7 +24,7 @@ class FakeCourier final : public net::Courier {
     net::Delivery delivery{};
   };
   std::vector<Sent> sent{};         // every try
-  std::set<std::string> hanging{};  // who never gets anything, and gives no answer for 30 s
+  std::set<std::string> hanging{};  // messages to them time out, after 30 s if they do not say when
   bool has_mail = true;
 
   std::vector<net::Delivery> to(const std::string& recipient) const {
@@ -43,7 +43,11 @@ class FakeCourier final : public net::Courier {
   bool send(net::Delivery delivery) override {
     const bool fails = hanging.contains(delivery.to);
     sent.push_back({.at = clock_.steady_now(), .delivery = delivery});
-    const Duration takes = fails ? Duration{std::chrono::seconds{30}} : kTakes;
+    // Half a second less, so that the answer does not cross with a request that is sent again.
+    const Duration patience = delivery.timeout == Duration{}
+                                  ? kPatience
+                                  : delivery.timeout - std::chrono::milliseconds{500};
+    const Duration takes = fails ? patience : kTakes;
     task_runner_.post_at(
         clock_.steady_now() + takes, [this, id = delivery.id, fails, turn = turn_] {
           if (turn != turn_ || !receiver_) return;
@@ -54,6 +58,7 @@ class FakeCourier final : public net::Courier {
 
  private:
   static constexpr Duration kTakes = std::chrono::milliseconds{20};
+  static constexpr Duration kPatience = std::chrono::seconds{30};
 
   TaskRunner& task_runner_;
   const Clock& clock_;

@@ -1,7 +1,7 @@
 // What ran and what did not: filters by anything; what failed can be run again in bulk.
 import {html, useEffect, useState} from "../lib/html.js";
 import {get, runPath} from "../lib/api.js";
-import {useFetch, useList} from "../lib/fetching.js";
+import {useList} from "../lib/fetching.js";
 import {t} from "../lib/i18n.js";
 import {setQuery, to} from "../lib/router.js";
 import {actOnMany, startMany} from "../actions.js";
@@ -29,8 +29,7 @@ export const kFailed = "failed,timed_out,killed,lost";
 const kNotRun = "skipped,missed,expired,cancelled,discarded";
 
 function useQuarantined() {
-  const found = useFetch("/jobs", {state: "quarantined", page_size: 100}, {on: ["job.changed"]});
-  return found.data?.items?.length ?? 0;
+  return useList("/jobs", {state: "quarantined", page_size: 100}, {on: ["job.changed"]}).items.length;
 }
 
 function Redrive({chosen, setChosen, list, filter}) {

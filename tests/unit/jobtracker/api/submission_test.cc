@@ -11,6 +11,7 @@
 namespace carillon::jobtracker::api {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -94,44 +95,31 @@ TEST(RecentKeys, TheOldestIsForgottenFirst) {
   EXPECT_FALSE(keys.note({.number = {.client = last, .sequence = 1}, .fingerprint = 2}));
 }
 
-wire::Row scheduled(const std::string& task_id, const std::string& kind,
-                    const std::string& schedule, const std::string& next_fire) {
-  return {{"task_id", task_id}, {"group", "ops"}, {"kind", kind},      {"schedule", schedule},
-          {"tz", "UTC"},        {"dst", "auto"},  {"state", "active"}, {"next_fire", next_fire}};
-}
-
-TEST(Calendar, CountsFiresByMinute) {
-  const WallTime from = parse_time("2026-11-21T08:00:00Z").value();
-  const Calendar calendar =
-      calendar_of({scheduled("a", "cron", "*/15 * * * *", "2026-11-21T08:00:00.000Z"),
-                   scheduled("b", "every", "30s", "2026-11-21T08:00:10.000Z"),
-                   scheduled("c", "fixed_delay", "1h", "2026-11-21T08:30:00.000Z")},
-                  {.from = from, .until = from + std::chrono::hours{1}});
-  EXPECT_EQ(calendar.minutes.at({from, "ops"}), 3);  // one of a, two of b
-  EXPECT_EQ(calendar.minutes.at({from + std::chrono::minutes{1}, "ops"}), 2);
-  EXPECT_EQ(calendar.minutes.at({from + std::chrono::minutes{30}, "ops"}), 4);
-  EXPECT_TRUE(calendar.is_complete);
-}
-
-TEST(Calendar, ListsTheJobsOfAMinute) {
-  const WallTime from = parse_time("2026-11-21T08:15:00Z").value();
-  const Calendar calendar =
-      calendar_of({scheduled("a", "cron", "*/15 * * * *", "2026-11-21T08:00:00.000Z")},
-                  {.from = from, .until = from + std::chrono::minutes{1}, .lists_jobs = true});
-  ASSERT_THAT(calendar.fires, SizeIs(1));
-  EXPECT_EQ(calendar.fires.front().task_id, "a");
-  EXPECT_EQ(calendar.fires.front().at, from);
+TEST(Calendar, AddsUpTheFiresOfAGroupByMinute) {
+  Calendar calendar;
+  EXPECT_EQ(calendar.add({{"group", "ops"}, {"minutes", "31:2 30:1"}, {"zones", "UTC"}}), 3);
+  EXPECT_EQ(calendar.add({{"group", "billing"}, {"minutes", "30:5"}, {"zones", "Asia/Tokyo,UTC"}}),
+            5);
+  EXPECT_EQ(calendar.add({{"group", "ops"}, {"minutes", "31:4"}, {"zones", ""}}), 4);
+  EXPECT_EQ(calendar.add({{"group", "ops"}, {"minutes", "nonsense"}, {"zones", ""}}), 0);
+  calendar.sort();
+  std::vector<std::string> shown;
+  for (const Calendar::Minute& one : calendar.minutes) {
+    shown.push_back(std::to_string(one.minute) + " " +
+                    calendar.groups[static_cast<std::size_t>(one.group)] + " " +
+                    std::to_string(one.fires));
+  }
+  EXPECT_THAT(shown, ElementsAre("30 billing 5", "30 ops 1", "31 ops 6"));
+  EXPECT_THAT(calendar.zones, ElementsAre("Asia/Tokyo", "UTC"));
 }
 
 TEST(Calendar, ShowsClockChanges) {
-  wire::Row berlin = scheduled("a", "cron", "0 12 * * *", "2027-03-28T10:00:00.000Z");
-  berlin[4].second = "Europe/Berlin";
   const WallTime from = parse_time("2027-03-28T00:00:00Z").value();
-  const Calendar calendar =
-      calendar_of({berlin}, {.from = from, .until = from + std::chrono::hours{24}});
-  ASSERT_THAT(calendar.changes, SizeIs(1));
-  EXPECT_EQ(calendar.changes.front().at, parse_time("2027-03-28T01:00:00Z").value());
-  EXPECT_EQ(calendar.changes.front().change_s, 3600);
+  const auto changes = clock_changes({"Europe/Berlin", "UTC"}, from, from + std::chrono::hours{24});
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes.front().at, parse_time("2027-03-28T01:00:00Z").value());
+  EXPECT_EQ(changes.front().zone, "Europe/Berlin");
+  EXPECT_EQ(changes.front().change_s, 3600);
 }
 
 }  // namespace

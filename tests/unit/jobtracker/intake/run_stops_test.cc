@@ -10,6 +10,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::FakeWorker;
+using carillon::testing::job_cron;
 using carillon::testing::job_every;
 using carillon::testing::job_now;
 using carillon::testing::states;

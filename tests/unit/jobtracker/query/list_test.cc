@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -234,6 +235,89 @@ TEST(List, BoundsTheDefinitionsScannedPerPage) {
   EXPECT_THAT(texts_of(every_page(bundle, few), "task_id"), ElementsAre("first", "last"));
   const auto many = every_page(bundle, {.what = "list", .group = "many"});
   EXPECT_THAT(many, SizeIs(10'000));
+}
+
+TEST(ListOfTwoJobTrackers, FiltersAreTheSameAtEach) {
+  TwoOwners owners;
+  owners.define_some();
+  for (TrackerBundle* asked : {&owners.first, &owners.second}) {
+    for (const std::int64_t limit : {1, 4, 0}) {
+      const auto found = [&](wire::Query query) {
+        query.what = "list";
+        query.limit = limit;
+        return every_page(*asked, query).size();
+      };
+      EXPECT_EQ(found({.states = {"active"}}), 30U);
+      EXPECT_EQ(found({.states = {"suspended"}}), 0U);
+      EXPECT_EQ(found({.kinds = {"cron"}}), 15U);
+      EXPECT_EQ(found({.text = "S-3"}), 2U);
+      EXPECT_EQ(found({.task_prefix = "large"}), 10U);
+      EXPECT_EQ(found({.owner = "nobody"}), 0U);
+    }
+  }
+}
+
+TEST(Parents, AreFoundInGroupsOfBothJobTrackers) {
+  TwoOwners owners;
+  owners.define_some();
+  for (const char* group : {"theirs", "large", "ours"}) {
+    JobSpec parent = job_manual(std::string{"parent-"} + group);
+    parent.children = {{.group = "large", .task_id = "large-1"}};
+    owners.define(of_group(group, parent));
+  }
+  for (TrackerBundle* asked : {&owners.first, &owners.second}) {
+    auto found = texts_of(
+        every_page(*asked, {.what = "parents", .group = "large", .task_id = "large-1"}), "task_id");
+    std::sort(found.begin(), found.end());
+    EXPECT_THAT(found, ElementsAre("parent-large", "parent-ours", "parent-theirs"));
+    EXPECT_THAT(every_page(*asked, {.what = "parents", .group = "ours", .task_id = "large-1"}),
+                IsEmpty());
+  }
+}
+
+// Fires by minute since 1970, of all rows of a calendar.
+std::map<std::int64_t, std::int64_t> fires_by_minute(const std::vector<wire::Row>& rows) {
+  std::map<std::int64_t, std::int64_t> fires;
+  for (const std::string& counts : texts_of(rows, "minutes")) {
+    std::istringstream words{counts};
+    for (std::string word; words >> word;)
+      fires[std::stoll(word)] += std::stoll(word.substr(word.find(':') + 1));
+  }
+  return fires;
+}
+
+TEST(CalendarOfTwoJobTrackers, CountsTheFiresOfBoth) {
+  TwoOwners owners;
+  const WallTime from =
+      std::chrono::ceil<std::chrono::hours>(owners.first.now()) + std::chrono::hours{1};
+  for (const char* group : {"theirs", "large", "ours"}) {
+    const std::string name = group;
+    owners.define(of_group(group, job_cron(name + "-cron", "0 */15 * * * ?")));
+    owners.define(of_group(group, job_every(name + "-every", minutes{30})));
+    owners.define(of_group(group, job_manual(name + "-manual")));
+  }
+  owners.define(of_group("ours", job_cron("held", "0 */15 * * * ?")));
+  owners.first.act({.verb = wire::Verb::kSuspend, .group = "ours", .task_id = "held"});
+  const auto minute = std::chrono::floor<minutes>(from.time_since_epoch()).count();
+  wire::Query query{.what = "calendar",
+                    .since_us = from.time_since_epoch().count(),
+                    .until_us = (from + minutes{60}).time_since_epoch().count()};
+  for (TrackerBundle* asked : {&owners.first, &owners.second}) {
+    TrackerBundle& other = asked == &owners.first ? owners.second : owners.first;
+    query.what = "calendar";
+    std::int64_t of_cron = 0;
+    std::int64_t all = 0;
+    for (const auto& [at, fires] : fires_by_minute(rows_of(*asked, other, query))) {
+      all += fires;
+      if ((at - minute) % 15 == 0 && at < minute + 60) of_cron += std::min<std::int64_t>(fires, 3);
+    }
+    EXPECT_EQ(of_cron, 12) << "each quarter of an hour, in three groups";
+    EXPECT_EQ(all, 18) << "and two of each interval";
+    query.what = "fires";
+    query.limit = 5;
+    EXPECT_THAT(rows_of(*asked, other, query), SizeIs(18));
+    query.limit = 0;
+  }
 }
 
 }  // namespace
