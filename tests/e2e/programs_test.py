@@ -330,7 +330,7 @@ class Servers(E2eTest):
             self.assertTrue(get(page))
         for name in (socket.gethostname(), socket.gethostname().split(".")[0] + ":9000"):
             self.assertEqual(get("/healthz", name), "ok\n")
-        for path, host, status in (("/jobs", "localhost", 404), ("/healthz", "evil.example", 403)):
+        for path, host, status in (("/nowhere", "localhost", 404), ("/healthz", "evil.example", 403)):
             with self.assertRaises(urllib.error.HTTPError) as refused:
                 get(path, host)
             self.assertEqual(refused.exception.code, status)

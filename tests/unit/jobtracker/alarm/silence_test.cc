@@ -26,7 +26,7 @@ const std::string kAnn = "ann@example.com";
 // A job tracker that tells Ann of a backlog of three jobs and of failures, in the group "default".
 struct Told {
   explicit Told(bool has_worker) {
-    AlarmConfig config{.recipients = {kAnn}};
+    AlarmConfig config{.recipients = {kAnn}, .give_up = hours{2}};
     config.rules.push_back(parse_alarm_rule("backlog=3").value());
     bundle = std::make_unique<TrackerBundle>(
         TrackerBundle::Options{.tracker = {.alarms = std::move(config)}});
@@ -118,10 +118,10 @@ TEST(Silence, UndeliveredMessageWaitsForItsEndHoweverLong) {
   w.bundle->courier.hanging = {kAnn};
   w.submit(1);
   w.bundle->run_for(minutes{1});
-  w.silence(hours{25});
+  w.silence(hours{4});
   w.bundle->run_for(minutes{1});
   const std::size_t tries = w.subjects().size();
-  w.bundle->run_for(hours{25} - minutes{2});
+  w.bundle->run_for(hours{4} - minutes{2});
   EXPECT_THAT(w.subjects(), SizeIs(tries));
   w.bundle->run_for(minutes{10});
   EXPECT_THAT(w.bundle->tables().alarms, SizeIs(1)) << "the next try failed";
