@@ -191,8 +191,7 @@ class WorkerPages(HttpsTest):
         worker = cluster.start_worker("--metrics", "127.0.0.1:0", *self.tls_flags())
         url = urllib.parse.urlsplit(worker.ready()["http"])
         self.assertEqual(url.scheme, "https")
-        answer = self.ask(self.connect(url.port), "/metrics")
-        self.assertEqual(answer.status, 200)
+        self.assertEqual(self.ask(self.connect(url.port), "/metrics")[0], 200)
 
 
 class Hangup(HttpsTest):
