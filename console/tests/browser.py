@@ -104,7 +104,7 @@ class Browser:
             if value:
                 return value
             if time.monotonic() > end:
-                raise AssertionError(f"after {seconds} s: {what}; the page shows: {self.text()[:600]!r}")
+                raise AssertionError(f"after {seconds} s: {what}; the page shows: {self.text()[-1500:]!r}")
             time.sleep(0.05)
 
     def settle(self):
@@ -159,7 +159,9 @@ class Browser:
     def fill(self, label, text):
         element = self.field(label)
         self.js("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.clear()
+        # Not clear(): it sends no input event, so the page may put the text back.
+        element.send_keys(Keys.CONTROL, "a")
+        element.send_keys(Keys.DELETE)
         element.send_keys(text)
 
     def choose(self, label):
