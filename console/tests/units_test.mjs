@@ -82,8 +82,8 @@ test("schedules have words in both languages", async () => {
     [{cron: "15 0 3 L * ?"}, "The last day of every month at 03:00:15", "每月最后一天 03:00:15"],
     [{cron: "0 3 1 * *"}, "Day 1 of every month at 03:00", "每月 1 日 03:00"],
     [{cron: "0 3 24 DEC *"}, "December 24 of every year at 03:00", "每年12月24日 03:00"],
-    [{every: "1h30m"}, "Every 1 h 30 min", "每 1 h 30 min"],
-    [{fixed_delay: "90s"}, "1 min 30 s after the end of each run", "每次运行结束后 1 min 30 s"],
+    [{every: "1h30m"}, "Every 1 h 30 min", "每 1 小时 30 分"],
+    [{fixed_delay: "90s"}, "1 min 30 s after the end of each run", "每次运行结束后 1 分 30 秒"],
     [{manual: true}, "Only when somebody or a parent job triggers it.", "仅在手动或由父任务触发时运行。"],
   ];
   // A step that begins again each hour, either of two days, a weekday of the month, one year.

@@ -73,7 +73,7 @@ export function Scripts({job, query, reload}) {
       ${one.is_current && html` <span class="badge tone-good">${t("script.current")}</span>`}`,
     },
     {name: "at", label: t("field.time"), cell: (one) => html`<${Time} at=${one.at} />`},
-    {name: "by", label: t("field.by"), cell: (one) => one.by || "–"},
+    {name: "by", label: t("field.by"), isOptional: true, cell: (one) => one.by || "–"},
     {name: "remark", label: t("field.remark"), kind: "grow", cell: (one) => one.remark || "–"},
     {
       name: "act",

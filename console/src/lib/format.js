@@ -28,6 +28,9 @@ export function utcTime(text, {isLong = true} = {}) {
   return `${isLong ? iso.slice(0, 10) : iso.slice(5, 10)} ${iso.slice(11, 19)} UTC`;
 }
 
+/// Whether local time differs from UTC then.
+export const hasOffset = (text) => (parseTime(text)?.getTimezoneOffset() ?? 0) !== 0;
+
 /// Of a day like 2026-11-29.
 export function weekday(day) {
   return new Date(day + "T00:00:00Z").toLocaleDateString(language.get() === "zh" ? "zh-CN" : "en-US", {
@@ -53,14 +56,14 @@ export function durationText(ms, {isShort = false} = {}) {
   if (ms < 10) return isShort ? `${Math.round(ms)} ms` : `${Math.max(0.1, ms).toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
-  if (seconds < 10 && !isShort) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  if (seconds < 10 && !isShort) return `${seconds.toFixed(1)} ${t("unit.s")}`;
+  if (seconds < 60) return `${Math.floor(seconds)} ${t("unit.s")}`;
   const whole = Math.floor(seconds);
   const parts = [
-    [Math.floor(whole / 86400), "d"],
-    [Math.floor(whole / 3600) % 24, "h"],
-    [Math.floor(whole / 60) % 60, "min"],
-    [whole % 60, "s"],
+    [Math.floor(whole / 86400), t("unit.d")],
+    [Math.floor(whole / 3600) % 24, t("unit.h")],
+    [Math.floor(whole / 60) % 60, t("unit.min")],
+    [whole % 60, t("unit.s")],
   ];
   const first = parts.findIndex(([count]) => count > 0);
   return parts

@@ -51,17 +51,22 @@ export default flatten({
     add_executors: "设置执行器", split_group: "拆分节点组", clean_history: "删除历史", set_script: "修改脚本", restore_script: "恢复脚本",
     remove_group: "移除节点组", unknown: "未知", tag: "添加标签", untag: "移除标签", sign_in: "登录", sign_out: "退出", put_user: "设置用户", put_token: "设置令牌", put_key: "设置密钥", add_user: "添加用户",
     change_user: "修改用户", remove_user: "移除用户", add_token: "添加令牌", remove_token: "移除令牌", add_key: "添加密钥", remove_key: "移除密钥", drain_node: "排空",
-    isolate_node: "隔离", release_node: "解除", set_priority: "修改优先级", silence: "静默告警", test_alarm: "测试告警",
+    isolate_node: "隔离", release_node: "解除", set_priority: "修改优先级", put_secret: "设置密文", remove_secret: "移除密文", silence: "静默告警", test_alarm: "测试告警",
   },
   role: {
     viewer: "查看者", operator: "操作员", editor: "编辑者", admin: "管理员", worker: "工作节点", help_viewer: "可查看全部，不能修改。",
-    help_operator: "还可运行、暂停、恢复、终止和取消。", help_editor: "还可创建和修改任务与脚本。", help_admin: "还可管理用户、令牌、密钥和节点组。", help_worker: "领取并执行任务，不能使用控制台。",
+    help_operator: "具备查看者的权限，还可运行、暂停、恢复和终止。", help_editor: "具备操作员的权限，还可创建、修改和取消任务。", help_admin: "具备编辑者的权限，还可管理用户、令牌、密钥和节点组。", help_worker: "领取并执行任务，不能使用控制台。",
   },
+  principal: {
+    user: "用户", token: "API 令牌", key: "密钥", oidc: "OpenID Connect", proxy: "代理", local: "本机", app: "执行器", tracker: "调度服务", anyone: "任何人",
+  },
+  source: {flag: "启动参数", default: "默认值"},
   theme: {auto: "跟随系统", light: "浅色", dark: "深色", title: "外观", label: "外观：{name}", next: "切换为：{name}"},
   live: {
     live: "实时", polling: "每 5 秒", off: "未连接", help_live: "变化会即时显示。", help_polling: "实时推送不可用，页面每五秒查询一次。", help_off: "未连接。",
   },
-  time: {now: "现在", in: "{span} 后", ago: "{span} 前"},
+  unit: {d: "天", h: "小时", min: "分", s: "秒"},
+  time: {now: "现在", in: "{span}后", ago: "{span}前"},
   chart: {time: "时间"},
   text: {loading: "加载中…", none: "无", copied: "已复制。", not_copied: "浏览器不允许复制，请手动选择文本。", stop: "。"},
   table: {
@@ -98,7 +103,7 @@ export default flatten({
   },
   job: {
     tab_summary: "摘要", tab_runs: "运行", tab_spec: "定义", tab_scripts: "脚本", tab_children: "父子任务", tab_alarms: "告警", tab_audit: "变更",
-    schedule: "调度", dst: "夏令时：{rule}", facts: "属性", last_runs: "最近运行", all_runs: "全部运行", success_rate: "最近 20 次运行成功率 {rate}。",
+    schedule: "调度", dst: "夏令时：{rule}", facts: "属性", last_runs: "最近运行", all_runs: "全部运行", success_rate: "最近的运行（最多 20 次）成功率 {rate}。",
     no_runs: "该任务尚未运行。点击“立即运行”启动。", no_fires_suspended: "已暂停：恢复之前不会触发。", no_fires_quarantined: "已隔离：恢复之前不会触发。", filter_runs: "筛选这些运行", show_history: "查看其历史",
     no_children: "没有父任务或子任务。可在任务表单中添加子任务。", relation: "关系", is_child: "由本任务触发", is_parent: "触发本任务", alarm_to: "失败时通知 {to}。",
     alarm_default: "失败时通知调度服务的接收人（--alarm）。",
@@ -125,7 +130,7 @@ export default flatten({
     title: "立即运行 {name}", text: "优先于其他任务运行一次，调度保持不变。", other_payload: "使用其他负载", payload_help: "仅用于本次运行。", addresses: "指定执行器",
     addresses_help: "不选择时由任务的路由策略决定。", force: "即使上次运行未结束", force_help: "本次忽略重叠策略。",
   },
-  waiting: {sub: "按分发顺序排列：优先级、到期时间、创建时间。", none: "没有等待的任务。要在这里看到任务，请提交多于空闲线程数的任务："},
+  waiting: {sub: "每个节点组按分发顺序排列：优先级、到期时间、创建时间。", none: "没有等待的任务。要在这里看到任务，请提交多于空闲线程数的任务："},
   executing: {sub: "已被工作节点领取且未结束。", none: "没有正在运行的任务。提交一个耗时的任务："},
   queues: {all_chosen: "符合筛选条件的全部", choose_matching: "选择全部符合条件的"},
   history: {
@@ -150,7 +155,7 @@ export default flatten({
     unknown: "节点组 {name} 没有任务或工作节点。", add: "添加执行器组", none: "还没有节点组。首个工作节点或任务出现时即创建：", no_nodes: "没有已连接的工作节点。启动一个：",
     no_nodes_here: "该组没有已连接的工作节点。", no_executors: "没有执行器。它们会自动注册，也可手动录入地址。", unserved: "该组没有工作节点，任务只能等待。启动一个：",
     unserved_executors: "该组没有可用的执行器，任务只能等待。请启动执行器，或录入其地址。", app_name: "AppName", app_name_help: "执行器的 appname，同时也是节点组名。",
-    addresses: "地址", addresses_help: "每行一个，只调用这些地址。留空则由执行器自动注册。", token: "该组的访问令牌", token_help: "留空则使用调度服务的令牌。",
+    addresses: "地址", addresses_help: "每行一个，只调用这些地址。留空则由执行器自动注册。", token: "该组的访问令牌", token_help: "留空则不变；新建的组使用调度服务的令牌。",
   },
   split: {title: "拆分 {name}", text: "该组有 {n} 个分区。拆分后可由多个调度服务分担，但顺序只在每个分区内保证。拆分无法撤销。"},
   scripts: {
@@ -166,7 +171,7 @@ export default flatten({
     now: "当前", rules: "规则", history: "历史", all_ok: "没有正在触发的告警。", silence: "静默", silence_text: "在到期之前不发送该节点组的消息，状况仍显示在此处。",
     how_long: "时长", span_1h: "1 小时", span_4h: "4 小时", span_1d: "1 天", span_7d: "7 天", silenced: "已静默 {name} 的告警。", unsilence: "结束静默",
     unsilenced: "已恢复发送 {name} 的告警。", until: "直到", test: "发送测试", test_sent: "测试消息正发往 {to}。", recipient: "接收人",
-    recipient_help: "邮箱地址或 URL。", recipients: "接收人", default_recipients: "任务没有设置接收人时使用：", every_group: "所有组", meaning: "触发条件",
+    recipient_help: "邮箱地址或 URL。", recipients: "接收人", default_recipients: "任务没有设置接收人时使用：", every_group: "所有组", about: "规则或任务", meaning: "触发条件",
     rules_text: "规则是调度服务的设置（--alarm-when、--alarm）。单个任务的失败发给任务的接收人。", no_rules: "未设置规则。请在调度服务中添加：", no_history: "尚未发送告警。",
     rule_unserved: "有任务到期，且该组在此时长内没有工作节点", rule_late: "到期任务已等待此时长", rule_backlog: "到期任务达到此数量", rule_failures: "最近五分钟的运行失败达到此比例",
     rule_overload: "工作节点因负载在此时长内未领取任务", rule_output: "运行输出了其中的文本", rule_silent: "有运行的执行器没有响应",

@@ -1,7 +1,7 @@
 // One's own account: password, language, sessions.
 import {html, useState} from "../lib/html.js";
 import {put} from "../lib/api.js";
-import {languages, language, setLanguage, t} from "../lib/i18n.js";
+import {languages, language, setLanguage, t, word} from "../lib/i18n.js";
 import {to} from "../lib/router.js";
 import {refusal, signOut, useSession} from "../lib/session.js";
 import {useStore} from "../lib/store.js";
@@ -55,13 +55,13 @@ export default function Account() {
       [t("field.name"), principal.name],
       [t("field.role"), principal.role && t("role." + principal.role)],
       [t("access.groups"), (principal.groups ?? []).join(", ")],
-      [t("field.kind"), principal.kind],
+      [t("field.kind"), word("principal.", principal.kind)],
     ]} />
-        <p class="faint">${principal.role && t("role.help_" + principal.role)}</p></${Panel}>
+        <p class="faint spaced">${principal.role && t("role.help_" + principal.role)}</p></${Panel}>
       <${Panel} title=${t("account.look")}><div class="stack"><${ChoiceField} label=${t("field.language")} value=${spoken} onInput=${speak} options=${Object.entries(languages)} />
         <${ChoiceField} label=${t("theme.title")} value=${chosen} onInput=${setTheme} options=${["auto", "light", "dark"].map((name) => [name, t("theme." + name)])} /></div></${Panel}></div>
     <div>${methods.password !== false && html`<${Panel} title=${t("account.change_password")}><${Password} /></${Panel}>`}
-      <${Panel} title=${t("account.sessions")}><p>${t("account.sessions_text")}</p><div class="actions"><${Act} need="viewer" label=${t("session.sign_out")} onClick=${() => signOut()} />
+      <${Panel} title=${t("account.sessions")}><p class="lead">${t("account.sessions_text")}</p><div class="actions"><${Act} need="viewer" label=${t("session.sign_out")} onClick=${() => signOut()} />
         <${Act} need="viewer" kind="danger" label=${t("account.everywhere")} onClick=${everywhere} />
         ${!refusal("admin") && html`<a class="button" href=${to(["access"], {tab: "tokens"})}>${t("account.tokens")}</a>`}</div></${Panel}></div></div></${Page}>`;
 }

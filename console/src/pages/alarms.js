@@ -79,13 +79,17 @@ function Now({onSilence, canSilence}) {
           kind: "name",
           cell: (one) => (one.group ? html`<a href=${to(["groups", one.group])}>${one.group}</a>` : "–"),
         },
-        {name: "rule", label: t("field.rule"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
+        {
+          name: "rule",
+          label: t("field.rule"),
+          cell: (one) => (one.rule ? html`<span class="mono">${one.rule}</span>` : "–"),
+        },
         {name: "message", label: t("field.message"), kind: "grow", cell: (one) => one.message || "–"},
         {
           name: "since",
           label: t("field.since"),
           cell: (one) =>
-            html`<${Time} at=${one.since} />${one.until && html`<span class="sub">${t("alarms.until")} <${Time} at=${one.until} /></span>`}`,
+            html`${(one.since || !one.until) && html`<${Time} at=${one.since} />`}${one.until && html`<span class="sub">${t("alarms.until")} <${Time} at=${one.until} /></span>`}`,
         },
         canSilence && {
           name: "act",
@@ -139,7 +143,7 @@ function Sent({query}) {
     empty=${html`<${Empty} text=${t("alarms.no_history")} />`} columns=${[
       {name: "at", label: t("field.time"), cell: (one) => html`<${Time} at=${one.at ?? one.since} />`},
       {name: "group", label: t("field.group"), kind: "name", cell: (one) => one.group || "–"},
-      {name: "rule", label: t("field.rule"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
+      {name: "rule", label: t("alarms.about"), cell: (one) => html`<span class="mono">${one.rule}</span>`},
       {
         name: "state",
         label: t("field.state"),

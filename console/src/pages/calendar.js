@@ -1,7 +1,7 @@
 // The fires of the coming day: by minute and group, with peaks and the clocks' changes.
 import {html, useMemo, useState} from "../lib/html.js";
 import {useFetch} from "../lib/fetching.js";
-import {localTime, numberText, utcTime} from "../lib/format.js";
+import {hasOffset, localTime, numberText, utcTime} from "../lib/format.js";
 import {t} from "../lib/i18n.js";
 import {jobAddress, setQuery, to} from "../lib/router.js";
 import {Button, Empty, Fetched, Figure, Page, Panel, Time} from "../ui/basics.js";
@@ -72,7 +72,7 @@ function byJob(fires) {
 
 function JobsOfMinute({at, group}) {
   const found = useFetch("/calendar", {minute: new Date(at).toISOString(), group});
-  return html`<${Panel} kind="flush" title=${t("calendar.minute", {at: localTime(new Date(at).toISOString())})} note=${utcTime(new Date(at).toISOString())}
+  return html`<${Panel} kind="flush" title=${t("calendar.minute", {at: localTime(new Date(at).toISOString())})} note=${hasOffset(new Date(at).toISOString()) && utcTime(new Date(at).toISOString(), {isLong: false})}
     actions=${html`<${Button} kind="quiet small" icon="cross" hideLabel label=${t("act.close")} onClick=${() => setQuery({minute: ""})} />`}>
     <${Fetched} from=${found}>${(data) => html`
       ${data.is_complete === false && html`<p class="notice warn">${t("calendar.incomplete")}</p>`}
@@ -107,7 +107,7 @@ function Peaks({hours}) {
     {name: "fires", label: t("field.fires"), kind: "number", cell: (cell) => numberText(cell.fires)},
     {
       name: "groups",
-      label: t("nav.groups"),
+      label: t("groups.tab_groups"),
       kind: "grow",
       cell: (cell) =>
         [...cell.groups]

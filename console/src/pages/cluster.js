@@ -2,7 +2,7 @@
 import {html, useState} from "../lib/html.js";
 import {useFetch} from "../lib/fetching.js";
 import {durationText, numberText} from "../lib/format.js";
-import {t} from "../lib/i18n.js";
+import {t, word} from "../lib/i18n.js";
 import {to} from "../lib/router.js";
 import {refusal, useSession} from "../lib/session.js";
 import {Empty, Fetched, Facts, Page, Panel, Tabs, Time} from "../ui/basics.js";
@@ -30,6 +30,7 @@ function Trackers() {
       {
         name: "age",
         label: t("cluster.session_age"),
+        isOptional: true,
         cell: (one) =>
           typeof one.session_age === "number" ? durationText(one.session_age * 1000) : (one.session_age ?? "–"),
       },
@@ -37,17 +38,27 @@ function Trackers() {
         name: "groups",
         label: t("cluster.groups"),
         kind: "number",
+        isOptional: true,
         cell: (one) =>
+          one.groups &&
           html`<span title=${Array.isArray(one.groups) ? one.groups.join(", ") : undefined}>${numberText(countOf(one.groups))}</span>`,
       },
       {
         name: "partitions",
         label: t("field.parts"),
         kind: "number",
+        isOptional: true,
         cell: (one) =>
+          one.partitions &&
           html`<span title=${Array.isArray(one.partitions) ? one.partitions.join(", ") : undefined}>${numberText(countOf(one.partitions))}</span>`,
       },
-      {name: "batch", label: t("cluster.batch"), kind: "number", cell: (one) => durationText(one.batch_p95_ms) || "–"},
+      {
+        name: "batch",
+        label: t("cluster.batch"),
+        kind: "number",
+        isOptional: true,
+        cell: (one) => durationText(one.batch_p95_ms) || "–",
+      },
       {name: "version", label: t("field.version"), cell: (one) => one.version},
     ]} />`}</${Fetched}>`;
 }
@@ -99,7 +110,7 @@ function NamedValues({label, rows, hasSource}) {
           ? html`<span class="faint">${t("cluster.masked")}</span>`
           : html`<span class="mono break">${typeof row.value === "number" ? numberText(row.value, 6) : Array.isArray(row.value) ? row.value.join(", ") : String(row.value ?? "")}</span>`,
     },
-    hasSource && {name: "source", label: t("cluster.source"), cell: (row) => row.source || "–"},
+    hasSource && {name: "source", label: t("cluster.source"), cell: (row) => word("source.", row.source) || "–"},
   ];
   return html`<div class="narrow"><${TextField} label=${t("filter.text")} value=${text} onInput=${setText} type="search" /></div>
     <${Table} label=${label} rows=${shown} keyOf=${(row) => row.name} columns=${columns} empty=${html`<${Empty} text=${t("table.none")} />`} />`;

@@ -15,6 +15,9 @@ import {ExecutorsDialog, SplitDialog} from "../parts/group_dialogs.js";
 
 const kEvents = ["node.joined", "node.lost", "stats"];
 
+/// Executors have no threads that the job tracker knows.
+const isPushed = (group) => ["push", "executor"].includes(group?.kind);
+
 const groupColumns = () => [
   {
     name: "group",
@@ -30,7 +33,12 @@ const groupColumns = () => [
     cell: (group) =>
       html`<span class=${group.nodes === 0 && group.due > 0 ? "tone-bad" : ""}>${numberText(group.nodes)}</span>`,
   },
-  {name: "threads", label: t("field.threads"), kind: "number", cell: (group) => numberText(group.threads)},
+  {
+    name: "threads",
+    label: t("field.threads"),
+    kind: "number",
+    cell: (group) => (isPushed(group) ? "–" : numberText(group.threads)),
+  },
   {name: "executing", label: t("field.executing"), kind: "number", cell: (group) => numberText(group.executing)},
   {
     name: "due",
@@ -43,6 +51,7 @@ const groupColumns = () => [
     name: "lateness",
     label: t("groups.lateness"),
     kind: "number",
+    isOptional: true,
     cell: (group) => durationText(group.lateness_p95_ms) || "–",
   },
   {name: "parts", label: t("field.parts"), kind: "number", cell: (group) => numberText(group.parts)},
@@ -108,6 +117,7 @@ const nodeColumns = (reload, hideGroup) => [
     name: "lateness",
     label: t("groups.lateness"),
     kind: "number",
+    isOptional: true,
     cell: (node) => durationText(node.lateness_p95_ms) || "–",
   },
   {
@@ -118,7 +128,7 @@ const nodeColumns = (reload, hideGroup) => [
         ? labelsOf(node.labels).map((label) => html`<span class="tag">${label}</span>`)
         : "–",
   },
-  {name: "version", label: t("field.version"), cell: (node) => node.version || "–"},
+  {name: "version", label: t("field.version"), isOptional: true, cell: (node) => node.version || "–"},
   {
     name: "seen",
     label: t("field.last_seen"),
@@ -172,7 +182,7 @@ function GroupPage({name}) {
   const nodes = useList("/nodes", {group: name, page_size: 200}, {on: kEvents});
   const [isSplitting, setSplitting] = useState(false);
   const group = (groups.data?.items ?? []).find((one) => one.group === name);
-  const isExecutors = ["push", "executor"].includes(group?.kind);
+  const isExecutors = isPushed(group);
   const forget = async () => {
     if (
       !(await confirm({
@@ -195,8 +205,8 @@ function GroupPage({name}) {
         ? html`<div class="figures">
         <${Figure} label=${t("field.due")} value=${numberText(group.due)} href=${to(["waiting"], {group: name})} />
         <${Figure} label=${t("field.waiting")} value=${numberText(group.waiting)} /><${Figure} label=${t("field.executing")} value=${numberText(group.executing)} href=${to(["executing"], {group: name})} />
-        <${Figure} label=${t("groups.lateness")} value=${durationText(group.lateness_p95_ms) || "–"} />
-        <${Figure} label=${t("groups.nodes")} value=${numberText(group.nodes)} sub=${t("groups.threads_sub", {n: numberText(group.threads)})} tone=${group.nodes === 0 ? "bad" : ""} />
+        ${durationText(group.lateness_p95_ms) && html`<${Figure} label=${t("groups.lateness")} value=${durationText(group.lateness_p95_ms)} />`}
+        <${Figure} label=${t("groups.nodes")} value=${numberText(group.nodes)} sub=${!isExecutors && t("groups.threads_sub", {n: numberText(group.threads)})} tone=${group.nodes === 0 ? "bad" : ""} />
         <${Figure} label=${t("field.parts")} value=${numberText(group.parts)} /></div>
         ${
           group.nodes === 0 &&

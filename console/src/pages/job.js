@@ -24,13 +24,14 @@ const kTabs = ["summary", "runs", "spec", "scripts", "children", "alarms", "audi
 
 function Schedule({job}) {
   const preview = usePreview(job.spec ?? {});
+  const words = scheduleWords(job.spec ?? {});
   const fires =
     job.state === "suspended" || job.state === "quarantined"
       ? []
       : ((job.kind === "cron" ? preview.fires : null) ?? job.next_fires);
   return html`<${Panel} title=${t("job.schedule")}>
-    <p class="lead">${scheduleWords(job.spec ?? {})}</p>
-    <p class="faint">${job.schedule && html`<span class="mono">${job.schedule}</span> · `}${[
+    ${words && html`<p class="lead">${words}</p>`}
+    <p class="faint">${job.schedule && job.kind !== "at" && html`<span class="mono">${job.schedule}</span> · `}${[
       word("kind.", job.kind),
       job.tz,
       job.dst && t("job.dst", {rule: word("dst.rule_", job.dst)}),
@@ -78,7 +79,7 @@ function Summary({job}) {
       <${Fetched} from=${runs}>${(data) =>
         (data.items ?? []).length
           ? html`<${RunStrip} runs=${data.items} />
-        <p class="faint">${t("job.success_rate", {rate: percentText(job.success_rate)})}</p>`
+        ${typeof job.success_rate === "number" && html`<p class="faint">${t("job.success_rate", {rate: percentText(job.success_rate)})}</p>`}`
           : html`<${Empty} text=${t("job.no_runs")} />`}</${Fetched}></${Panel}>
     <div class="columns">
       <${Schedule} job=${job} />

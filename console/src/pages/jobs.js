@@ -2,7 +2,7 @@
 import {html, useEffect, useId, useState} from "../lib/html.js";
 import {address} from "../lib/api.js";
 import {useList} from "../lib/fetching.js";
-import {percentText} from "../lib/format.js";
+import {localTime, percentText} from "../lib/format.js";
 import {t, word} from "../lib/i18n.js";
 import {go, jobAddress, setQuery, to, useRoute} from "../lib/router.js";
 import {kept} from "../lib/store.js";
@@ -26,6 +26,7 @@ const keyOf = (job) => `${job.group}/${job.task_id}`;
 
 export function scheduleText(job) {
   if (job.kind === "manual" || job.kind === "now") return word("kind.", job.kind);
+  if (job.kind === "at" && job.schedule) return localTime(job.schedule, {isLong: true});
   return job.schedule ? String(job.schedule) : word("kind.", job.kind);
 }
 
@@ -45,7 +46,11 @@ const columns = [
     get label() {
       return t("field.schedule");
     },
-    cell: (job) => html`<span class="mono">${scheduleText(job)}</span>
+    kind: "schedule",
+    cell: (job) =>
+      job.kind === "manual" || job.kind === "now"
+        ? scheduleText(job)
+        : html`<span class="mono">${scheduleText(job)}</span>
     <span class="sub">${[(job.kind === "cron" && cronWords(job.schedule)) || word("kind.", job.kind), job.tz].filter(Boolean).join(" · ")}</span>`,
   },
   {

@@ -38,7 +38,7 @@ function Charts({range}) {
     const times = points.map((point) => Date.parse(point.at) / 1000);
     const values = (name) => points.map((point) => point[name] ?? null);
     return html`<div class="columns charts">
-      <figure><figcaption>${t("overview.chart_runs")}</figcaption><${Chart} label=${t("overview.chart_runs")} times=${times} format=${(n) => numberText(n)}
+      <figure><figcaption>${t("overview.chart_runs")}</figcaption><${Chart} label=${t("overview.chart_runs")} times=${times} isWhole format=${(n) => numberText(n)}
         series=${[
           {label: t("overview.ended"), values: values("ended"), color: "--good"},
           {label: t("overview.failed"), values: values("failed"), color: "--bad", dash: [6, 3]},
@@ -49,9 +49,9 @@ function Charts({range}) {
           {label: "p95", values: values("lateness_p95_ms"), color: "--warn", dash: [6, 3]},
           {label: "p99", values: values("lateness_p99_ms"), color: "--bad", dash: [2, 3]},
         ]} /></figure>
-      <figure><figcaption>${t("overview.chart_backlog")}</figcaption><${Chart} label=${t("overview.chart_backlog")} times=${times} format=${(n) => numberText(n)}
+      <figure><figcaption>${t("overview.chart_backlog")}</figcaption><${Chart} label=${t("overview.chart_backlog")} times=${times} isWhole format=${(n) => numberText(n)}
         series=${[{label: t("overview.backlog"), values: values("backlog"), color: "--run", fill: "--run-soft"}]} /></figure>
-      <figure><figcaption>${t("overview.chart_started")}</figcaption><${Chart} label=${t("overview.chart_started")} times=${times} format=${(n) => numberText(n)}
+      <figure><figcaption>${t("overview.chart_started")}</figcaption><${Chart} label=${t("overview.chart_started")} times=${times} isWhole format=${(n) => numberText(n)}
         series=${[
           {label: t("overview.submitted"), values: values("submitted"), color: "--hold"},
           {label: t("overview.started"), values: values("started"), color: "--accent", dash: [6, 3]},
@@ -88,7 +88,7 @@ function NextHour({fires}) {
   const peak = fires.reduce((best, one) => (one.fires > best.fires ? one : best), fires[0]);
   return html`<p class="faint">${t("overview.fires_text", {n: numberText(total), peak: numberText(peak.fires), at: localTime(peak.at).slice(-8, -3)})}
     ${" "}<a href=${to(["calendar"])}>${t("overview.open_calendar")}</a></p>
-    <${Chart} label=${t("overview.next_hour")} times=${times} bars height=${120} format=${(n) => numberText(n)}
+    <${Chart} label=${t("overview.next_hour")} times=${times} isWhole bars height=${120} format=${(n) => numberText(n)}
       series=${[{label: t("field.fires"), values: fires.map((one) => one.fires), color: "--accent", fill: "--accent-soft"}]} />`;
 }
 

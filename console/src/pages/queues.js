@@ -38,7 +38,12 @@ function Age({from}) {
 }
 
 const waitingColumns = (act, setMoving, canMove) => [
-  task,
+  {
+    ...task,
+    label: task.label,
+    cell: (run) => html`<a href=${jobAddress(run.group, run.task_id)}>${run.task_id}</a>
+    <span class="sub">${run.group} · ${word("kind.", run.kind)}</span>`,
+  },
   {name: "state", label: t("field.state"), cell: (run) => html`<${Status} state=${run.state} />`},
   id,
   {name: "priority", label: t("field.priority"), kind: "number", cell: (run) => run.priority},
@@ -48,7 +53,6 @@ const waitingColumns = (act, setMoving, canMove) => [
     cell: (run) => html`<${Time} at=${run.due_time} /><span class="sub"><${Relative} at=${run.due_time} /></span>`,
   },
   {name: "trigger", label: t("field.trigger_time"), cell: (run) => html`<${Time} at=${run.trigger_time} />`},
-  {name: "kind", label: t("field.kind"), cell: (run) => word("kind.", run.kind)},
   {
     name: "act",
     label: "",

@@ -47,7 +47,12 @@ export default function Scripts({route}) {
         kind: "grow",
         cell: (script) => html`<${Matches} matches=${script.matches} text=${text} />`,
       },
-      {name: "version", label: t("field.version"), cell: (script) => html`<span class="mono">${script.version}</span>`},
+      {
+        name: "version",
+        label: t("field.version"),
+        isOptional: true,
+        cell: (script) => script.version && html`<span class="mono">${script.version}</span>`,
+      },
       {name: "remark", label: t("field.remark"), cell: (script) => script.remark || "–"},
     ]}
       empty=${

@@ -48,6 +48,13 @@ function Change({entry, onClose}) {
     }</${Dialog}>`;
 }
 
+/// "done", or "refused: why".
+function Outcome({text}) {
+  const [, state, why] = /^(done|ok|refused|denied)(?:: (.*))?$/s.exec(text) ?? [];
+  if (!state) return html`<span class="break">${text}</span>`;
+  return html`<${Status} state=${state === "ok" ? "done" : state} />${why && html`<span class="sub">${why}</span>`}`;
+}
+
 export function AuditTable({list, hideTask = false}) {
   const [shown, setShown] = useState(null);
   const columns = [
@@ -56,9 +63,14 @@ export function AuditTable({list, hideTask = false}) {
       name: "by",
       label: t("field.by"),
       cell: (entry) =>
-        html`${entry.by || "–"}<span class="sub">${[entry.kind, entry.address].filter(Boolean).join(" · ")}</span>`,
+        html`${entry.by || "–"}<span class=${(entry.address ?? "").length < 20 ? "sub nowrap" : "sub"}>${[
+          word("principal.", entry.kind),
+          entry.address,
+        ]
+          .filter(Boolean)
+          .join(" · ")}</span>`,
     },
-    {name: "action", label: t("field.action"), cell: (entry) => word("action.", entry.action)},
+    {name: "action", label: t("field.action"), cell: (entry) => html`<span class="nowrap">${word("action.", entry.action)}</span>`},
     !hideTask && {
       name: "task",
       label: t("field.object"),
@@ -71,10 +83,7 @@ export function AuditTable({list, hideTask = false}) {
     {
       name: "outcome",
       label: t("field.outcome"),
-      cell: (entry) =>
-        ["done", "ok", "refused", "denied"].includes(entry.outcome)
-          ? html`<${Status} state=${entry.outcome === "ok" ? "done" : entry.outcome} />`
-          : html`<span class="break">${entry.outcome}</span>`,
+      cell: (entry) => html`<${Outcome} text=${entry.outcome ?? ""} />`,
     },
     {
       name: "change",

@@ -31,6 +31,8 @@ function sentence(reason) {
 export function WhyNot({job}) {
   if (!job.reason && !["suspended", "quarantined"].includes(job.state)) return null;
   const fix = fixOf(job);
+  // Threads that are busy now say nothing about a later fire.
+  if (fix === "busy" && job.next_fire && Date.parse(job.next_fire) > Date.now()) return null;
   const hasOwnWords = fix && (!job.reason || language.get() !== "en");
   return html`<div class="notice warn why"><${Icon} name="lost" /><div>
     <strong>${t("why.title")}</strong> ${hasOwnWords ? t("why." + fix) : sentence(job.reason)}${fix && html` <span>${t("why.fix_" + fix, {group: job.group})}</span>`}</div>

@@ -2,7 +2,7 @@
 import {html, classes, useEffect, useState} from "../lib/html.js";
 import {t, word} from "../lib/i18n.js";
 import {refusal} from "../lib/session.js";
-import {localTime, relativeTime, utcTime} from "../lib/format.js";
+import {hasOffset, localTime, relativeTime, utcTime} from "../lib/format.js";
 import {createStore, useStore} from "../lib/store.js";
 import {toast} from "./dialog.js";
 import {Icon} from "./icons.js";
@@ -19,7 +19,7 @@ export function Time({at, utc = false, relative = false, millis = false}) {
   return html`<time dateTime=${at} title=${`${localTime(at, {isLong: true, millis: true})} · ${utcTime(at)}`}>
     <span class="nowrap">${text}</span>
     ${relative && html` <span class="faint nowrap"><${Relative} at=${at} /></span>`}
-    ${utc && html`<span class="sub nowrap">${utcTime(at, {isLong: false})}</span>`}</time>`;
+    ${utc && hasOffset(at) && html`<span class="sub nowrap">${utcTime(at, {isLong: false})}</span>`}</time>`;
 }
 
 export function Relative({at}) {

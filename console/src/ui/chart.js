@@ -6,7 +6,10 @@ import {language, t} from "../lib/i18n.js";
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function optionsOf({series, format, axisFormat, width, height, stepped, bars, paths}) {
+const kShortestSpan = 300; // seconds
+const kWholeSteps = Array.from({length: 10}, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+
+function optionsOf({series, format, axisFormat, isWhole, width, height, stepped, bars, paths}) {
   const axis = {
     stroke: color("--ink-2"),
     grid: {stroke: color("--line"), width: 1},
@@ -28,13 +31,16 @@ function optionsOf({series, format, axisFormat, width, height, stepped, bars, pa
   return {
     width,
     height,
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     legend: {show: true, live: true},
     cursor: {points: {size: 6}, drag: {x: false, y: false}},
-    scales: {y: {range: (plot, low, high) => [0, Math.max(high * 1.08, 1)]}},
+    scales: {
+      x: {range: (plot, low, high) => [Math.min(low, high - kShortestSpan), high]},
+      y: {range: (plot, low, high) => [0, Math.max(high * 1.08, 1)]},
+    },
     axes: [
       {...axis, values, space: 60, size: 28},
-      {...axis, size: 56, values: (plot, splits) => splits.map((value) => axisFormat(value))},
+      {...axis, size: 56, incrs: isWhole ? kWholeSteps : undefined, values: (plot, splits) => splits.map((value) => axisFormat(value))},
     ],
     series: [
       {label: t("chart.time"), value: (plot, time) => (time ? `${day(time)} ${clock(time)}` : "–")},
@@ -44,7 +50,8 @@ function optionsOf({series, format, axisFormat, width, height, stepped, bars, pa
         width: 1.6,
         dash: one.dash,
         fill: one.fill ? color(one.fill) : undefined,
-        points: {show: false},
+        // A line of one point cannot be seen.
+        points: {show: (plot) => !bars && plot.data[0].length === 1, size: 6},
         value: (plot, value) => (value === null || value === undefined ? "–" : format(value)),
         paths: bars ? paths.bars({size: [0.8, 40]}) : stepped ? paths.stepped({align: 1}) : undefined,
       })),
@@ -52,8 +59,8 @@ function optionsOf({series, format, axisFormat, width, height, stepped, bars, pa
   };
 }
 
-/// times: seconds; series: [{label, values, color, dash, fill}].
-export function Chart({label, times, series, format = String, axisFormat = format, height = 170, stepped = false, bars = false}) {
+/// times: seconds; series: [{label, values, color, dash, fill}]. isWhole: the values are counts.
+export function Chart({label, times, series, format = String, axisFormat = format, isWhole = false, height = 170, stepped = false, bars = false}) {
   const box = useRef(null);
   const plot = useRef(null);
   const isDark = useStore(darkness);
@@ -68,7 +75,7 @@ export function Chart({label, times, series, format = String, axisFormat = forma
       if (isGone || !box.current) return;
       const width = box.current.clientWidth || 400;
       plot.current = new UPlot(
-        optionsOf({series, format, axisFormat, width, height, stepped, bars, paths: UPlot.paths}),
+        optionsOf({series, format, axisFormat, isWhole, width, height, stepped, bars, paths: UPlot.paths}),
         data,
         box.current,
       );

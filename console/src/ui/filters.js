@@ -36,7 +36,7 @@ export function ChoiceFilter({name, label, options, all}) {
 export function TimeFilter({name, label}) {
   const {query} = useRoute();
   const id = useId();
-  return html`<div class="filter"><label for=${id}>${label}</label>
+  return html`<div class="filter time"><label for=${id}>${label}</label>
     <input id=${id} type="datetime-local" value=${toInputTime(query[name])}
       onChange=${(event) => setQuery({[name]: fromInputTime(event.target.value)})} /></div>`;
 }

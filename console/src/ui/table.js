@@ -12,11 +12,15 @@ function moveFocus(event, rows) {
   rows[next].focus();
 }
 
-/// columns: [{name, label, cell(row), kind}]; kind "number", "grow", "tight" or "".
+const isBlank = (content) => ["–", "", null, undefined, false].includes(content);
+
+/// columns: [{name, label, cell(row), kind, isOptional}]; kind "number", "grow", "tight" or "". An optional column without
+/// content is left out.
 /// choice: {keys: Set, onChange(Set)} adds boxes to choose rows; keyOf(row) names a row.
 export function Table({label, columns, rows, keyOf, open, choice, rowClass, isLoading, empty}) {
   const body = useRef(null);
-  const shown = columns.filter(Boolean);
+  const isEmpty = (column) => column.isOptional && rows.every((row) => isBlank(column.cell(row)));
+  const shown = columns.filter((column) => column && !isEmpty(column));
   const onKey = (event, row) => {
     if (event.target !== event.currentTarget) return;
     if (event.key === "Enter" && open) go(open(row));
@@ -62,9 +66,7 @@ export function Table({label, columns, rows, keyOf, open, choice, rowClass, isLo
           }
           ${shown.map((column) => {
             const content = column.cell(row);
-            const isBlank =
-              content === "–" || content === "" || content === null || content === undefined || content === false;
-            return html`<td key=${column.name} class=${classes(column.kind, {blank: isBlank})} role="cell" data-label=${column.label}>
+            return html`<td key=${column.name} class=${classes(column.kind, {blank: isBlank(content)})} role="cell" data-label=${column.label}>
               <div class="cell">${content}</div></td>`;
           })}</tr>`;
       })}</tbody></table>
