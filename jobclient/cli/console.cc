@@ -51,10 +51,10 @@ Verb declare_console() {
                    .help = "Address of the web console.",
                    .fallback_help = "the job tracker's",
                    .check = check_url},
-                  {.name = "no-open", .kind = OptionKind::kSwitch, .help = "Only print the link."}},
+                  {.name = "print", .kind = OptionKind::kSwitch, .help = "Only print the link."}},
       .examples =
           "  jobclient console\n"
-          "  jobclient console --no-open --url https://carillon.example.com\n",
+          "  jobclient console --print --url https://carillon.example.com\n",
       .section = "Access"};
 }
 
@@ -85,7 +85,7 @@ int run_console(Context& context) {
     context.out().flush();
     context.err() << "The link works once, within 5 minutes.\n";
   }
-  if (!context.configuration.is_on("no-open") && context.around.open_page)
+  if (!context.configuration.is_on("print") && context.around.open_page)
     context.around.open_page(url);
   return kDone;
 }

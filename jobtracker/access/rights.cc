@@ -26,6 +26,8 @@ constexpr std::array kRights{
     RequestRight{"Act set_priority", Right::kOperate, Scope::kJob},
     RequestRight{"Act silence", Right::kOperate, Scope::kNamed},
     RequestRight{"Act test_alarm", Right::kAdminister, Scope::kAll},
+    RequestRight{"Act tag", Right::kEdit, Scope::kJob},
+    RequestRight{"Act untag", Right::kEdit, Scope::kJob},
     RequestRight{"Query list", Right::kRead, Scope::kRows},
     RequestRight{"Query waiting", Right::kRead, Scope::kRows},
     RequestRight{"Query executing", Right::kRead, Scope::kRows},
@@ -64,11 +66,12 @@ constexpr std::array kRights{
     RequestRight{"RemovePrincipal", Right::kAdminister, Scope::kAll},
 };
 
-constexpr std::array<std::string_view, 16> kVerbs{
+constexpr std::array<std::string_view, 18> kVerbs{
     "Act cancel",       "Act suspend",       "Act resume",      "Act trigger",
     "Act kill",         "Act add_executors", "Act split_group", "Act clean_history",
     "Act set_script",   "Act remove_group",  "Act drain_node",  "Act isolate_node",
-    "Act release_node", "Act set_priority",  "Act silence",     "Act test_alarm"};
+    "Act release_node", "Act set_priority",  "Act silence",     "Act test_alarm",
+    "Act tag",          "Act untag"};
 
 const RequestRight* entry(std::string_view request) {
   const auto* const found =

@@ -6,6 +6,7 @@
 #include "jobtracker/api/api.h"
 #include "jobtracker/api/body.h"
 #include "jobtracker/api/row_pages.h"
+#include "shared/base/time_text.h"
 
 namespace carillon::jobtracker::api {
 namespace {
@@ -51,12 +52,21 @@ void list_rules(Api& api, const ExchangePtr& exchange) {
 
 void list_history_of_alarms(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
-  CARILLON_TRY_CALL(exchange, parameters.allow_only({"group", "state", "page_size", "page_token"}));
+  CARILLON_TRY_CALL(exchange, parameters.allow_only(
+                                  {"group", "state", "since", "until", "page_size", "page_token"}));
+  const auto since = CARILLON_TRY_CALL(exchange, parameters.time("since"));
+  const auto until = CARILLON_TRY_CALL(exchange, parameters.time("until"));
   RowList list{.queries = {{.what = "alarm_history", .group = parameters.text("group")}},
                .item = [](const wire::Row& row, int) { return item_with_recipients(row); }};
   const std::string state = parameters.text("state");
-  if (!state.empty())
-    list.matches = [state](const wire::Row& row, int) { return is_text(row, "state", state); };
+  if (!state.empty() || since || until) {
+    list.matches = [state, since, until](const wire::Row& row, int) {
+      const auto at = parse_time(text_in(row, "at"));
+      if (at.ok() && ((since && at.value() < *since) || (until && at.value() >= *until)))
+        return false;
+      return is_text(row, "state", state);
+    };
+  }
   send_page(api, exchange, std::move(list));
 }
 

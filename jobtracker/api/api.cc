@@ -16,6 +16,8 @@ bool is_numbered(wire::Verb verb) {
     case wire::Verb::kKill:
     case wire::Verb::kSetScript:
     case wire::Verb::kSetPriority:
+    case wire::Verb::kTag:
+    case wire::Verb::kUntag:
       return true;
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:

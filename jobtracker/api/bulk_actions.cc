@@ -15,6 +15,8 @@
 namespace carillon::jobtracker::api {
 namespace {
 
+// Of a name in an item, longer than that of any group or task.
+constexpr std::size_t kNameBytesMax = 1024;
 constexpr std::size_t kItemsMax = 1000;
 
 using OnDone = std::function<void(Status)>;
@@ -64,51 +66,6 @@ void send_act(Api& api, const Operation& operation, wire::Act act, OnDone done) 
   api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer), std::move(act),
                   [done = std::move(done), fingerprint](const Result<wire::Message>& answer) {
                     done(status_of(answer, fingerprint));
-                  });
-}
-
-// ---- tags ----
-
-bool is_tagged(const JobSpec& spec, const std::string& tag) {
-  return std::find(spec.tags.begin(), spec.tags.end(), tag) != spec.tags.end();
-}
-
-void change_tag(JobSpec& spec, const std::string& tag, bool adds) {
-  std::erase(spec.tags, tag);
-  if (adds) spec.tags.push_back(tag);
-  spec.replace_on_exist = true;
-}
-
-void send_tagged(Api& api, const Operation& operation, const wire::Row& shown,
-                 const std::string& tag, bool adds, OnDone done) {
-  auto spec = spec_in(shown);
-  if (!spec.ok()) return done(spec.error());
-  if (is_tagged(spec.value(), tag) == adds) return done({});
-  if (const Status hidden = check_no_mask(spec.value()); !hidden.ok()) return done(hidden.error());
-  change_tag(spec.value(), tag, adds);
-  std::vector<JobSpec> jobs;
-  jobs.push_back(std::move(spec).value());
-  api.gateway.submit(on_behalf_of(operation.principal, operation.head.peer), std::move(jobs), false,
-                     [done = std::move(done)](const Result<std::vector<SubmitAnswer>>& answers) {
-                       if (!answers.ok()) return done(answers.error());
-                       const SubmitAnswer& one = answers.value().front();
-                       if (one.status == SubmitStatus::kAccepted) return done({});
-                       done(Error{ErrorCode::kConflict, one.reason});
-                     });
-}
-
-void tag_job(Api& api, const Operation& operation, const Target& target, const std::string& tag,
-             bool adds, OnDone done) {
-  api.gateway.ask(on_behalf_of(operation.principal, operation.head.peer),
-                  wire::Query{.what = "show", .group = target.group, .task_id = target.task_id},
-                  [&api, operation = &operation, tag, adds,
-                   done = std::move(done)](const Result<wire::Message>& answer) {
-                    const auto* rows =
-                        answer.ok() ? std::get_if<wire::Rows>(&answer.value()) : nullptr;
-                    if (!answer.ok()) return done(answer.error());
-                    if (rows == nullptr || rows->rows.empty())
-                      return done(Error{ErrorCode::kNotFound, "there is no such task"});
-                    send_tagged(api, *operation, rows->rows.front(), tag, adds, done);
                   });
 }
 
@@ -193,6 +150,12 @@ Result<std::vector<std::string>> texts_of_item(const Json& item,
                    "each of items must have " + all + " as text, and nothing else"};
     }
     texts.push_back(found->get<std::string>());
+    if (texts.back().size() > kNameBytesMax) {
+      return Error{ErrorCode::kInvalidArgument, "one of items has a " + std::string{name} + " of " +
+                                                    std::to_string(texts.back().size()) +
+                                                    " bytes, at most " +
+                                                    std::to_string(kNameBytesMax) + " are allowed"};
+    }
   }
   return texts;
 }
@@ -249,8 +212,11 @@ void tag_jobs(Api& api, const ExchangePtr& exchange) {
   const std::string tag = CARILLON_TRY_CALL(exchange, body.required_text("tag"));
   CARILLON_TRY_CALL(exchange, read_jobs(body, operation));
   CARILLON_TRY_CALL(exchange, body.finish());
-  operation.act = [&api, tag](Operation& one, const Target& target, OnDone done) {
-    tag_job(api, one, target, tag, one.action == "tag", std::move(done));
+  const wire::Verb verb = operation.action == "tag" ? wire::Verb::kTag : wire::Verb::kUntag;
+  operation.act = [&api, verb, tag](const Operation& one, const Target& target, OnDone done) {
+    send_act(api, one,
+             {.verb = verb, .group = target.group, .task_id = target.task_id, .remark = tag},
+             std::move(done));
   };
   start_numbered(api, exchange, std::move(operation));
 }
@@ -349,7 +315,7 @@ void retry_runs(Api& api, const ExchangePtr& exchange) {
 // ---- operations ----
 
 bool may_see(const Exchange& exchange, const Operation& operation) {
-  return exchange.principal.may(Right::kAdminister) ||
+  return (exchange.principal.may(Right::kAdminister) && exchange.principal.covers_all()) ||
          (exchange.principal.kind == operation.principal.kind &&
           exchange.principal.name == operation.principal.name);
 }

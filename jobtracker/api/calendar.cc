@@ -17,6 +17,7 @@ namespace {
 
 constexpr Duration kSpanDefault = std::chrono::hours{24};
 constexpr Duration kSpanMax = std::chrono::hours{24 * 31};
+constexpr Duration kBeginMax = std::chrono::hours{24 * 366 * 10};  // from now
 constexpr std::size_t kCalendarJobsMax = 1000;
 
 std::int32_t index_of(std::vector<std::string>& names, const std::string& name) {
@@ -95,13 +96,17 @@ Result<CalendarQuestion> question_of(const Parameters& parameters, WallTime now)
   CalendarQuestion question{.group = parameters.text("group")};
   const auto minute = CARILLON_TRY(parameters.time("minute"));
   if (minute) {
-    question.from = std::chrono::floor<std::chrono::minutes>(*minute);
+    question.from = std::chrono::floor<std::chrono::minutes>(std::min(*minute, now + kBeginMax));
     question.until = question.from + std::chrono::minutes{1};
     question.lists_jobs = true;
     return question;
   }
   question.from = CARILLON_TRY(parameters.time("from")).value_or(now);
   question.until = CARILLON_TRY(parameters.time("to")).value_or(question.from + kSpanDefault);
+  if (question.from > now + kBeginMax) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "from is " + format_time(question.from) + ", must be in the next ten years"};
+  }
   const bool is_span = question.until > question.from && question.until - question.from <= kSpanMax;
   if (is_span) return question;
   return Error{ErrorCode::kInvalidArgument,

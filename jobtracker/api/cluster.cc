@@ -1,4 +1,5 @@
 // Node groups, nodes, executors, job trackers and their settings.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -14,37 +15,64 @@ namespace carillon::jobtracker::api {
 namespace {
 
 constexpr std::size_t kNodesMax = 20'000;
+constexpr std::size_t kFiguresMax = 20'000;
+constexpr Duration kLatenessTime = std::chrono::minutes{5};
 constexpr std::int64_t kPartsMax = 64;
 
 // ---- node groups ----
 
+// What the list of groups has beside the rows of the job trackers.
+struct GroupExtras {
+  std::map<std::string, std::int64_t> threads{};
+  std::map<std::string, std::int64_t> lateness_p95_ms{};
+};
+
+Json group_item(const wire::Row& row, const GroupExtras& extras) {
+  Json item = item_of(row);
+  item.erase("name");
+  const std::string group = text_in(row, "group");
+  const auto threads = extras.threads.find(group);
+  item["threads"] = threads == extras.threads.end() ? 0 : threads->second;
+  const auto lateness = extras.lateness_p95_ms.find(group);
+  item["lateness_p95_ms"] =
+      lateness == extras.lateness_p95_ms.end() ? Json{} : Json(lateness->second);
+  return item;
+}
+
+void send_groups(Api& api, const ExchangePtr& exchange,
+                 const std::shared_ptr<GroupExtras>& extras) {
+  send_page(api, exchange,
+            {.queries = {{.what = "groups", .group = exchange->parameters.text("group")}},
+             .matches =
+                 [text = exchange->parameters.text("text"),
+                  kind = exchange->parameters.text("kind")](const wire::Row& row, int) {
+                   return contains_text(row, text, {"group"}) && is_text(row, "kind", kind);
+                 },
+             .item = [extras](const wire::Row& row, int) { return group_item(row, *extras); }});
+}
+
 void list_groups(Api& api, const ExchangePtr& exchange) {
-  CARILLON_TRY_CALL(exchange,
-                    exchange->parameters.allow_only({"text", "kind", "page_size", "page_token"}));
-  const std::string text = exchange->parameters.text("text");
-  const std::string kind = exchange->parameters.text("kind");
+  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only(
+                                  {"group", "text", "kind", "page_size", "page_token"}));
+  const auto extras = std::make_shared<GroupExtras>();
+  const WallTime since = api.gateway.clock().wall_now() - kLatenessTime;
+  const wire::Query figures{.what = "figures", .since_us = since.time_since_epoch().count()};
   ask_all_rows(api, exchange, {.what = "nodes"}, kNodesMax,
-               [&api, exchange, text, kind](const std::vector<wire::Row>& nodes) {
-                 std::map<std::string, std::int64_t> threads;
+               [&api, exchange, extras, figures](const std::vector<wire::Row>& nodes) {
                  for (const wire::Row& node : nodes) {
                    if (text_in(node, "state") != "gone")
-                     threads[text_in(node, "group")] += number_in(node, "threads");
+                     extras->threads[text_in(node, "group")] += number_in(node, "threads");
                  }
-                 send_page(api, exchange,
-                           {.queries = {{.what = "groups"}},
-                            .matches =
-                                [text, kind](const wire::Row& row, int) {
-                                  return contains_text(row, text, {"group"}) &&
-                                         is_text(row, "kind", kind);
-                                },
-                            .item =
-                                [threads = std::move(threads)](const wire::Row& row, int) {
-                                  Json item = item_of(row);
-                                  item.erase("name");
-                                  const auto found = threads.find(text_in(row, "group"));
-                                  item["threads"] = found == threads.end() ? 0 : found->second;
-                                  return item;
-                                }});
+                 ask_all_rows(api, exchange, figures, kFiguresMax,
+                              [&api, exchange, extras](const std::vector<wire::Row>& minutes) {
+                                for (const wire::Row& minute : minutes) {
+                                  if (number_in(minute, "ended") == 0) continue;
+                                  std::int64_t& most =
+                                      extras->lateness_p95_ms[text_in(minute, "group")];
+                                  most = std::max(most, number_in(minute, "lateness_p95_ms"));
+                                }
+                                send_groups(api, exchange, extras);
+                              });
                });
 }
 
@@ -78,14 +106,16 @@ void remove_group(Api& api, const ExchangePtr& exchange) {
 
 void list_nodes(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
-  CARILLON_TRY_CALL(exchange, parameters.allow_only(
-                                  {"group", "kind", "state", "text", "page_size", "page_token"}));
+  CARILLON_TRY_CALL(exchange, parameters.allow_only({"group", "name", "kind", "state", "text",
+                                                     "page_size", "page_token"}));
   send_page(api, exchange,
             {.queries = {{.what = "nodes", .group = parameters.text("group")}},
              .matches =
-                 [kind = parameters.text("kind"), state = parameters.text("state"),
+                 [name = parameters.text("name"), kind = parameters.text("kind"),
+                  state = parameters.text("state"),
                   text = parameters.text("text")](const wire::Row& row, int) {
-                   return is_text(row, "kind", kind) && is_text(row, "state", state) &&
+                   return is_text(row, "name", name) && is_text(row, "kind", kind) &&
+                          is_text(row, "state", state) &&
                           contains_text(row, text, {"name", "address", "labels"});
                  },
              .item = [](const wire::Row& row, int) { return item_of(row); }});

@@ -39,7 +39,17 @@ std::int64_t id_in(const wire::Row& row) {
 
 }  // namespace
 
-Status EventFeed::check_room() const {
+Status EventFeed::check_room(const Principal& principal) const {
+  const auto own =
+      std::count_if(subscribers_.begin(), subscribers_.end(), [&principal](const Entry& entry) {
+        const Principal& other = entry.subscriber.principal;
+        return other.kind == principal.kind && other.name == principal.name;
+      });
+  if (static_cast<std::size_t>(own) >= kSubscribersOfPrincipalMax) {
+    return Error{ErrorCode::kLimit,
+                 principal.kind + " '" + principal.name + "' reads events with " +
+                     std::to_string(kSubscribersOfPrincipalMax) + " clients already (close some)"};
+  }
   if (subscribers_.size() < kSubscribersMax) return {};
   return Error{ErrorCode::kLimit,
                std::to_string(kSubscribersMax) + " clients read events already, try again later"};
@@ -131,7 +141,9 @@ void EventFeed::on_store_events(const std::vector<wire::Row>& rows) {
     if (is_old || !told_.insert(id).second) continue;
     // At the first look after a subscription, earlier events are only noted.
     const bool is_from_before = looks_ <= 1 && time_of_id(id) < seen_until_;
-    if (!is_from_before) tell({id, text_in(row, "type"), text_in(row, "group"), item_of(row)});
+    if (is_from_before) continue;
+    tell_short_start(row);
+    tell({id, text_in(row, "type"), text_in(row, "group"), item_of(row)});
   }
   seen_until_ = std::max(seen_until_, gateway_.clock().wall_now() - kLookPeriod);
   forget_old_ids();
@@ -140,6 +152,19 @@ void EventFeed::on_store_events(const std::vector<wire::Row>& rows) {
 void EventFeed::forget_old_ids() {
   const std::int64_t oldest = IdSource::first_of(seen_until_ - 2 * kLateEvents);
   told_.erase(told_.begin(), told_.lower_bound(oldest));
+}
+
+// A run that began and ended between two looks.
+void EventFeed::tell_short_start(const wire::Row& ended) {
+  if (text_in(ended, "type") != "run.ended" || text_in(ended, "started_at").empty()) return;
+  const std::pair<std::string, std::int64_t> key{text_in(ended, "job_id"),
+                                                 number_in(ended, "attempt")};
+  if (!knows_executing_ || executing_.contains(key) || executed_.contains(key)) return;
+  Json item = item_of(ended);
+  for (const char* const name :
+       {"id", "type", "state", "ended_at", "exit_code", "message", "count"})
+    item.erase(name);
+  tell({0, "run.started", text_in(ended, "group"), std::move(item)});
 }
 
 // Of more than a page the starts are not told one by one.
@@ -152,7 +177,7 @@ void EventFeed::on_executing(const std::vector<wire::Row>& rows) {
       tell({0, "run.started", text_in(row, "group"), item_of(row)});
     now.insert(std::move(key));
   }
-  executing_ = std::move(now);
+  executed_ = std::exchange(executing_, std::move(now));
   knows_executing_ = is_whole;
 }
 
@@ -243,7 +268,7 @@ namespace {
 void read_events(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
   CARILLON_TRY_CALL(exchange, parameters.allow_only({"group", "last_event_id"}));
-  CARILLON_TRY_CALL(exchange, api.events.check_room());
+  CARILLON_TRY_CALL(exchange, api.events.check_room(exchange->principal));
   // Browsers cannot set the header at their first request.
   const std::string header = exchange->header("last-event-id");
   const std::string last = header.empty() ? parameters.text("last_event_id") : header;

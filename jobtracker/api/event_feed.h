@@ -29,6 +29,7 @@ namespace carillon::jobtracker::api {
 class EventFeed {
  public:
   static constexpr std::size_t kSubscribersMax = 512;
+  static constexpr std::size_t kSubscribersOfPrincipalMax = 64;
   static constexpr std::int64_t kEventsOfLook = 400;
 
   // `gateway` must outlive it.
@@ -43,7 +44,7 @@ class EventFeed {
     std::int64_t after = 0;  // the last event that it has; 0: it wants new ones only
   };
   // Error: kLimit.
-  Status check_room() const;
+  Status check_room(const Principal& principal) const;
   void add(Subscriber subscriber);
   std::size_t subscribers() const { return subscribers_.size(); }
 
@@ -66,6 +67,7 @@ class EventFeed {
   void ask(wire::Query query, OnRows on_rows, std::vector<wire::Row> found = {});
   void ask_past(std::int64_t after);
   void on_store_events(const std::vector<wire::Row>& rows);
+  void tell_short_start(const wire::Row& ended);
   void on_executing(const std::vector<wire::Row>& rows);
   void on_nodes(const std::vector<wire::Row>& rows);
   void on_groups(const std::vector<wire::Row>& rows);
@@ -88,6 +90,7 @@ class EventFeed {
   std::map<std::string, std::string> nodes_{};  // states, by group, name and address
   bool knows_nodes_ = false;
   std::set<std::pair<std::string, std::int64_t>> executing_{};  // job ids and attempts
+  std::set<std::pair<std::string, std::int64_t>> executed_{};   // those of the look before
   bool knows_executing_ = false;
   Json last_counters_{};
 };

@@ -68,6 +68,21 @@ Problem precondition_failed() {
           .field = "if_match"};
 }
 
+// An interval goes on from its next fire, although a replacement begins anew, unless the schedule
+// was changed, too.
+void keep_next_fire(JobSpec& spec, const wire::Row& shown) {
+  const auto before = spec_in(shown);
+  const auto next = parse_time(text_in(shown, "next_fire"));
+  if (!before.ok() || !next.ok()) return;
+  Schedule& schedule = spec.schedule;
+  const Schedule& was = before.value().schedule;
+  const bool is_interval =
+      schedule.kind == ScheduleKind::kEvery || schedule.kind == ScheduleKind::kFixedDelay;
+  const bool is_same =
+      schedule.kind == was.kind && schedule.interval == was.interval && schedule.first == was.first;
+  if (is_interval && is_same) schedule.first = next.value();
+}
+
 // Replaces the task if nobody has changed it since it was read.
 void put_job(Api& api, const ExchangePtr& exchange) {
   CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
@@ -98,6 +113,7 @@ void put_job(Api& api, const ExchangePtr& exchange) {
                return exchange->fail(Error{ErrorCode::kNotFound, "there is no such task"});
              if (etag != "*" && etag != etag_of(rows.rows.front()))
                return exchange->fail(precondition_failed());
+             keep_next_fire(spec, rows.rows.front());
              Submission one{.is_single = true};
              one.jobs.push_back({.spec = std::move(spec)});
              submit(api, exchange, std::move(one),

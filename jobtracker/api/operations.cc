@@ -134,7 +134,8 @@ void Operations::go_on(const OperationPtr& operation) {
   if (one.under_way > 0 || !one.targets.empty()) return;
   one.is_over = true;
   one.over_at = gateway_.clock().steady_now();
-  if (one.on_over) one.on_over(one);
+  // With the call, whose body may be large.
+  if (const auto on_over = std::exchange(one.on_over, nullptr)) on_over(one);
 }
 
 void Operations::list_more(const OperationPtr& operation) {

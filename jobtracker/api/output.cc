@@ -1,5 +1,6 @@
 // The output of runs: in pages, as text, and live.
 #include <array>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -22,6 +23,15 @@ bool is_of_attempt(const wire::Row& row, std::int64_t attempt) {
   return attempt == 0 || number_in(row, "attempt") == attempt;
 }
 
+// Output may be empty. A run that is not known, or of others, is answered with an error.
+void check_run(Api& api, const ExchangePtr& exchange, JobId id, std::function<void()> then) {
+  ask_rows(api, exchange, {.what = "job", .job_id = id},
+           [exchange, then = std::move(then)](const wire::Rows& rows) {
+             if (!rows.rows.empty()) return then();
+             exchange->fail(Error{ErrorCode::kNotFound, "there is no such run"});
+           });
+}
+
 // ---- pages ----
 
 void send_output_page(Api& api, const ExchangePtr& exchange, JobId id, std::int64_t attempt) {
@@ -30,18 +40,23 @@ void send_output_page(Api& api, const ExchangePtr& exchange, JobId id, std::int6
   const std::int64_t size = CARILLON_TRY_CALL(exchange, page_size_of(exchange->parameters));
   const std::int64_t limit = std::min(size, kChunksOfQuery);
   wire::Query query{.what = "output", .job_id = id, .limit = limit, .after = start.after};
-  ask_rows(api, exchange, std::move(query), [exchange, attempt, limit](const wire::Rows& rows) {
-    Json items = Json::array();
-    for (const wire::Row& row : rows.rows) {
-      if (is_of_attempt(row, attempt)) items.push_back(item_of(row));
-    }
-    const bool may_have_more = static_cast<std::int64_t>(rows.rows.size()) >= limit;
-    exchange->send(
-        {{"items", std::move(items)},
-         {"next_page_token",
-          may_have_more ? page_token({.after = rows.next}, exchange->path(), exchange->parameters)
-                        : std::string{}}});
-  });
+  const bool is_first = start.after.empty();
+  ask_rows(api, exchange, std::move(query),
+           [&api, exchange, id, attempt, is_first](const wire::Rows& rows) {
+             Json items = Json::array();
+             for (const wire::Row& row : rows.rows) {
+               if (is_of_attempt(row, attempt)) items.push_back(item_of(row));
+             }
+             // The log of an executor comes in parts of any size.
+             const bool may_have_more = !rows.rows.empty();
+             const std::string next =
+                 may_have_more
+                     ? page_token({.after = rows.next}, exchange->path(), exchange->parameters)
+                     : std::string{};
+             const Json page{{"items", std::move(items)}, {"next_page_token", next}};
+             if (may_have_more || !is_first) return exchange->send(page);
+             check_run(api, exchange, id, [exchange, page] { exchange->send(page); });
+           });
 }
 
 // ---- text ----
@@ -52,6 +67,15 @@ struct OutputText {
   std::string after{};
   std::string text{};
 };
+
+void send_text(const ExchangePtr& exchange, OutputText& output) {
+  exchange->responder.send(
+      {.content_type = "text/plain; charset=utf-8",
+       .body = std::move(output.text),
+       .headers = {{"Content-Disposition",
+                    "attachment; filename=\"" + std::to_string(output.id.value) + ".log\""},
+                   {"Cache-Control", "no-store"}}});
+}
 
 void collect_text(Api& api, const ExchangePtr& exchange,
                   const std::shared_ptr<OutputText>& output) {
@@ -65,12 +89,8 @@ void collect_text(Api& api, const ExchangePtr& exchange,
     const bool is_full = output->text.size() >= kTextBytesShown;
     if (!rows.rows.empty() && !is_full) return collect_text(api, exchange, output);
     if (is_full) output->text += "\n[the rest is left out: see the pages of the output]\n";
-    exchange->responder.send(
-        {.content_type = "text/plain; charset=utf-8",
-         .body = std::move(output->text),
-         .headers = {{"Content-Disposition",
-                      "attachment; filename=\"" + std::to_string(output->id.value) + ".log\""},
-                     {"Cache-Control", "no-store"}}});
+    if (!output->text.empty()) return send_text(exchange, *output);
+    check_run(api, exchange, output->id, [exchange, output] { send_text(exchange, *output); });
   });
 }
 
@@ -102,6 +122,12 @@ bool is_still_known(const Api& api, const ExchangePtr& exchange, const Following
   if (is_still_sender(api, exchange)) return true;
   end_following(following, "error", {{"detail", sender_changed().message}});
   return false;
+}
+
+// Where the output goes on after a row. The log of an executor comes in answers of one row.
+std::string place_after(const wire::Rows& rows, const wire::Row& row) {
+  if (rows.rows.size() == 1) return rows.next;
+  return std::to_string(number_in(row, "attempt")) + ":" + std::to_string(number_in(row, "seq"));
 }
 
 void follow_later(Api& api, const ExchangePtr& exchange, const FollowingPtr& following) {
@@ -148,8 +174,9 @@ void follow(Api& api, const ExchangePtr& exchange, const FollowingPtr& following
         for (const wire::Row& row : rows->rows) {
           if (!is_of_attempt(row, following->attempt)) continue;
           following->written_at = api.gateway.clock().steady_now();
-          const bool is_read = following->stream.write(
-              "id: " + rows->next + "\nevent: output\ndata: " + text_of(item_of(row)) + "\n\n");
+          const bool is_read =
+              following->stream.write("id: " + place_after(*rows, row) +
+                                      "\nevent: output\ndata: " + text_of(item_of(row)) + "\n\n");
           if (!is_read) return;
         }
         if (!rows->rows.empty()) return follow(api, exchange, following);

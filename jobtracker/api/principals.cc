@@ -209,8 +209,9 @@ void remove_key(Api& api, const ExchangePtr& exchange) {
 
 void list_audit(Api& api, const ExchangePtr& exchange) {
   const Parameters& parameters = exchange->parameters;
-  CARILLON_TRY_CALL(exchange, parameters.allow_only({"group", "task_id", "by", "since", "until",
-                                                     "action", "text", "page_size", "page_token"}));
+  CARILLON_TRY_CALL(
+      exchange, parameters.allow_only({"group", "task_id", "by", "since", "until", "action", "kind",
+                                       "text", "page_size", "page_token"}));
   const auto since = CARILLON_TRY_CALL(exchange, parameters.time("since"));
   const auto until = CARILLON_TRY_CALL(exchange, parameters.time("until"));
   wire::Query query{.what = "audit",
@@ -220,6 +221,7 @@ void list_audit(Api& api, const ExchangePtr& exchange) {
                     .by = parameters.text("by")};
   const std::string text = parameters.text("text");
   const std::string action = parameters.text("action");
+  const std::string kind = parameters.text("kind");
   RowList list{.queries = {std::move(query)}, .item = [](const wire::Row& row, int) {
                  Json item = item_of(row);
                  for (const char* name : {"before", "after"}) {
@@ -228,10 +230,11 @@ void list_audit(Api& api, const ExchangePtr& exchange) {
                  }
                  return item;
                }};
-  if (!text.empty() || !action.empty() || until) {
-    list.matches = [text, action, until](const wire::Row& row, int) {
+  if (!text.empty() || !action.empty() || !kind.empty() || until) {
+    list.matches = [text, action, kind, until](const wire::Row& row, int) {
       const auto time = parse_time(text_in(row, "time"));
-      return is_text(row, "action", action) && (!until || !time.ok() || time.value() < *until) &&
+      return is_text(row, "action", action) && is_text(row, "kind", kind) &&
+             (!until || !time.ok() || time.value() < *until) &&
              contains_text(row, text, {"by", "address", "action", "group", "task_id", "outcome"});
     };
   }

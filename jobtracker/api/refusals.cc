@@ -15,14 +15,22 @@ struct NamedVerb {
   wire::Verb verb;
 };
 // A bulk action does not name its action in its path; a trigger needs the least right of them.
-constexpr std::array kVerbsOfPaths{
-    NamedVerb{"cancel", wire::Verb::kCancel},        NamedVerb{"suspend", wire::Verb::kSuspend},
-    NamedVerb{"resume", wire::Verb::kResume},        NamedVerb{"trigger", wire::Verb::kTrigger},
-    NamedVerb{"retry", wire::Verb::kTrigger},        NamedVerb{"kill", wire::Verb::kKill},
-    NamedVerb{"split", wire::Verb::kSplitGroup},     NamedVerb{"drain", wire::Verb::kDrainNode},
-    NamedVerb{"isolate", wire::Verb::kIsolateNode},  NamedVerb{"release", wire::Verb::kReleaseNode},
-    NamedVerb{"restore", wire::Verb::kSetScript},    NamedVerb{"clean", wire::Verb::kCleanHistory},
-    NamedVerb{"priority", wire::Verb::kSetPriority}, NamedVerb{"test", wire::Verb::kTestAlarm}};
+constexpr std::array kVerbsOfPaths{NamedVerb{"cancel", wire::Verb::kCancel},
+                                   NamedVerb{"suspend", wire::Verb::kSuspend},
+                                   NamedVerb{"resume", wire::Verb::kResume},
+                                   NamedVerb{"trigger", wire::Verb::kTrigger},
+                                   NamedVerb{"retry", wire::Verb::kTrigger},
+                                   NamedVerb{"kill", wire::Verb::kKill},
+                                   NamedVerb{"split", wire::Verb::kSplitGroup},
+                                   NamedVerb{"drain", wire::Verb::kDrainNode},
+                                   NamedVerb{"isolate", wire::Verb::kIsolateNode},
+                                   NamedVerb{"release", wire::Verb::kReleaseNode},
+                                   NamedVerb{"restore", wire::Verb::kSetScript},
+                                   NamedVerb{"clean", wire::Verb::kCleanHistory},
+                                   NamedVerb{"priority", wire::Verb::kSetPriority},
+                                   NamedVerb{"test", wire::Verb::kTestAlarm},
+                                   NamedVerb{"tag", wire::Verb::kTag},
+                                   NamedVerb{"untag", wire::Verb::kUntag}};
 
 // The last part of the route's path that is no name, without an action: "script", "users".
 std::string_view noun_of(std::string_view path) {
@@ -43,8 +51,7 @@ std::optional<wire::Message> change_of_principal(std::string_view method, std::s
 
 // The message for an action of a path: "trigger", "tag". None: it is no change.
 std::optional<wire::Message> change_of_action(std::string_view action) {
-  if (action == "tag" || action == "untag" || action == "import")
-    return wire::Submit{.jobs = {JobSpec{}}};
+  if (action == "import") return wire::Submit{.jobs = {JobSpec{}}};
   const auto* const found =
       std::find_if(kVerbsOfPaths.begin(), kVerbsOfPaths.end(),
                    [&](const NamedVerb& one) { return one.action == action; });

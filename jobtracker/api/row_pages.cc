@@ -1,6 +1,7 @@
 #include "jobtracker/api/row_pages.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -54,8 +55,34 @@ bool take_rows(PageWork& work, const std::vector<wire::Row>& rows) {
   return true;
 }
 
+bool is_same_row(const wire::Row& one, const wire::Row& other) {
+  const std::array names{"job_id", "id", "attempt", "group", "task_id", "name", "address"};
+  return std::all_of(names.begin(), names.end(), [&](const char* name) {
+    const auto* const field = field_of(one, name);
+    const auto* const same = field_of(other, name);
+    return field == nullptr ? same == nullptr : same != nullptr && *field == *same;
+  });
+}
+
+// The page ends within the rows of an answer. The key of its last row is asked for, because rows
+// may go before the next page is asked for.
+void end_within(Api& api, const PageWorkPtr& work, const wire::Row& last) {
+  wire::Query query = work->list.queries[static_cast<std::size_t>(work->start.phase)];
+  query.after = work->start.after;
+  query.limit = static_cast<std::int64_t>(work->start.skipped);
+  ask_rows(api, work->exchange, std::move(query), [work, last](const wire::Rows& rows) {
+    const bool is_exact = rows.rows.size() == work->start.skipped && !rows.next.empty() &&
+                          is_same_row(rows.rows.back(), last);
+    if (is_exact) work->start = {.phase = work->start.phase, .after = rows.next};
+    finish_page(work, true);
+  });
+}
+
 void on_rows(Api& api, const PageWorkPtr& work, const wire::Rows& rows) {
-  if (!take_rows(*work, rows.rows)) return finish_page(work, true);
+  if (!take_rows(*work, rows.rows)) {
+    if (work->start.skipped == 0) return finish_page(work, true);
+    return end_within(api, work, rows.rows[work->start.skipped - 1]);
+  }
   work->start.skipped = 0;
   work->start.after = rows.next;
   if (rows.next.empty()) ++work->start.phase;

@@ -152,11 +152,9 @@ void trigger_task_of(Api& api, const ExchangePtr& exchange, std::optional<std::s
            });
 }
 
+// A waiting run, at once.
 void trigger_run(Api& api, const ExchangePtr& exchange) {
-  CARILLON_TRY_CALL(exchange, exchange->parameters.allow_only({}));
-  Body body = CARILLON_TRY_CALL(exchange, Body::of(*exchange));
-  CARILLON_TRY_CALL(exchange, body.finish());
-  trigger_task_of(api, exchange, {});
+  act_on_run(api, exchange, wire::Verb::kTrigger);
 }
 
 void retry_run(Api& api, const ExchangePtr& exchange) {

@@ -1,5 +1,6 @@
 #include "jobtracker/api/task_view.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "shared/base/crypto.h"
@@ -75,7 +76,9 @@ Json next_fires(const JobSpec& spec, const wire::Row& shown) {
   auto compiled = CompiledSchedule::compile(schedule, next.value());
   if (!compiled.ok()) return fires;
   auto fire = compiled.value().next_fire(next.value());
-  for (; fire && fires.size() < kNextFires; fire = compiled.value().next_fire(*fire))
+  const auto most = std::min<std::size_t>(
+      kNextFires, static_cast<std::size_t>(spec.schedule.count.value_or(kNextFires)));
+  for (; fire && fires.size() < most; fire = compiled.value().next_fire(*fire))
     fires.push_back(format_time(*fire));
   return fires;
 }

@@ -99,6 +99,12 @@ struct Import {
 };
 using ImportPtr = std::shared_ptr<Import>;
 
+// Secrets cannot be compared, because those that are stored are hidden. So a line with one is a
+// change.
+bool has_secret(const JobSpec& spec) {
+  return json_of_spec(spec) != json_of_spec(without_secrets(spec));
+}
+
 // The fields of two specs that differ.
 Json diff_of(const JobSpec& before, const JobSpec& after) {
   const Json one = json_of_spec(without_secrets(before));
@@ -112,6 +118,8 @@ Json diff_of(const JobSpec& before, const JobSpec& after) {
     const Json is = other.contains(name) ? other[name] : Json{};
     if (was != is) diff.push_back({{"field", name}, {"before", was}, {"after", is}});
   }
+  if (has_secret(after))
+    diff.push_back({{"field", "secrets"}, {"before", Json{}}, {"after", "***"}});
   return diff;
 }
 

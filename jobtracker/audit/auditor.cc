@@ -64,6 +64,10 @@ const char* action_of(wire::Verb verb) {
       return "silence";
     case wire::Verb::kTestAlarm:
       return "test_alarm";
+    case wire::Verb::kTag:
+      return "tag";
+    case wire::Verb::kUntag:
+      return "untag";
   }
   return "unknown";
 }

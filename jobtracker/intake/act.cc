@@ -32,6 +32,10 @@ std::string word(const wire::Act& act) {
       return "now has another script";
     case wire::Verb::kSetPriority:
       return "now has priority " + std::to_string(act.priority);
+    case wire::Verb::kTag:
+      return "now has the tag " + act.remark;
+    case wire::Verb::kUntag:
+      return "has no tag " + act.remark + " any more";
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
@@ -50,6 +54,15 @@ bool stops(const wire::Act& act) {
   return act.verb == wire::Verb::kCancel || act.verb == wire::Verb::kKill;
 }
 
+bool is_about_tag(const wire::Act& act) {
+  return act.verb == wire::Verb::kTag || act.verb == wire::Verb::kUntag;
+}
+
+void change_tag(JobSpec& spec, const wire::Act& act) {
+  std::erase(spec.tags, act.remark);
+  if (act.verb == wire::Verb::kTag) spec.tags.push_back(act.remark);
+}
+
 // What an action sets, as JSON.
 std::string audited(const wire::Act& act, JobId made) {
   wire::Row row;
@@ -59,7 +72,9 @@ std::string audited(const wire::Act& act, JobId made) {
   if (act.verb == wire::Verb::kResume) row.emplace_back("suspended", false);
   if (act.verb == wire::Verb::kSetPriority)
     row.emplace_back("priority", std::int64_t{act.priority});
-  if (act.verb == wire::Verb::kSetScript) {
+  if (is_about_tag(act)) {
+    row.emplace_back("tag", act.remark);
+  } else if (act.verb == wire::Verb::kSetScript) {
     row.emplace_back("language", act.language);
     row.emplace_back("remark", act.remark);
     row.emplace_back("bytes", static_cast<std::int64_t>(act.payload.value_or("").size()));
@@ -86,7 +101,7 @@ bool changes_run(const wire::Act& act) { return act.payload || !act.addresses.em
 
 // Whether a waiting job gets another spec. A run without its own spec has its definition's.
 bool changes_spec(const wire::Act& act, const WaitingJob& job) {
-  return act.verb == wire::Verb::kSetPriority
+  return act.verb == wire::Verb::kSetPriority || is_about_tag(act)
              ? !job.spec.empty()
              : act.verb == wire::Verb::kTrigger && changes_run(act);
 }
@@ -96,6 +111,7 @@ Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
   if (act.payload) spec.payload = *act.payload;
   if (!act.addresses.empty()) spec.push.addresses = act.addresses;
   if (act.verb == wire::Verb::kSetPriority) spec.priority = act.priority;
+  if (is_about_tag(act)) change_tag(spec, act);
   // A triggered run cannot be missed; older rows may have a misfire policy.
   if (spec.schedule.kind == ScheduleKind::kManual) spec.misfire = {};
   spec.task_id.clear();  // A generated task id cannot be chosen, and rows do not have it.
@@ -272,6 +288,9 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       return kill_definition(pending, definition);
     case wire::Verb::kSetScript:
       return set_script(pending, definition);
+    case wire::Verb::kTag:
+    case wire::Verb::kUntag:
+      return set_tag(pending, definition);
     case wire::Verb::kSetPriority:
       return decline(pending, ErrorCode::kInvalidArgument,
                      pending->name() +
@@ -323,6 +342,22 @@ void ActIntake::set_script(const PendingPtr& pending, ActiveDefinition& definiti
                                               .is_old = true}};
   batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
                         std::move(request.on_request), {});
+}
+
+// The schedule and the runs stay as they are.
+void ActIntake::set_tag(const PendingPtr& pending, ActiveDefinition& definition) {
+  if (pending->act.remark.empty()) {
+    return decline(pending, ErrorCode::kInvalidArgument,
+                   "Act.remark is empty, it is the tag of " + pending->name());
+  }
+  JobSpec spec = definition.spec;
+  change_tag(spec, pending->act);
+  spec.task_id.clear();  // A generated task id cannot be chosen.
+  if (const Status valid = spec.validate(); !valid.ok())
+    return decline(pending, valid.error().code, pending->name() + ": " + valid.error().message);
+  definitions_.change_spec(
+      definition.row.id, [act = pending->act](JobSpec& changed) { change_tag(changed, act); },
+      for_request(pending, pending->name() + " " + word(pending->act)));
 }
 
 void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& definition) {
@@ -462,6 +497,10 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       change.to = job;
       change.to->priority = pending->act.priority;
       break;
+    case wire::Verb::kTag:
+    case wire::Verb::kUntag:
+      change.to = job;
+      break;
     case wire::Verb::kSetScript:
       return decline(pending, ErrorCode::kConflict,
                      pending->name() + " runs once (submit it again with --replace-on-exist)");
@@ -486,7 +525,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);
     change.to->spec = std::move(changed).value();
   }
-  const bool sets_time = verb != wire::Verb::kSetPriority;
+  const bool sets_time = verb != wire::Verb::kSetPriority && !is_about_tag(pending->act);
   const TimeHold hold = definitions_.hold_time(job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));

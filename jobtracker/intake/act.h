@@ -85,6 +85,7 @@ class ActIntake {
   bool is_moving(const WaitingJob& job);
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void set_script(const PendingPtr& pending, ActiveDefinition& definition);
+  void set_tag(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void act_on_job(const PendingPtr& pending, FindAnswer found);
   void act_on_waiting(const PendingPtr& pending, WaitingJob job);

@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kAuditPageMax = 100;  // rows may have large JSON texts
 // Rows of a task to search for its last change: runs that were triggered and killed are none.
 constexpr std::int64_t kSearched = 50;
-constexpr std::array<std::string_view, 5> kChanges{"submit", "replace", "suspend", "resume",
-                                                   "set_script"};
+constexpr std::array<std::string_view, 7> kChanges{"submit",     "replace", "suspend", "resume",
+                                                   "set_script", "tag",     "untag"};
 
 bool is_change_of_task(const AuditRow& row) {
   return row.outcome == "done" &&

@@ -128,7 +128,10 @@ std::string QueryDesk::each_fire(const CalendarPage& page, const wire::Query& me
       const bool is_first = goes_on && at->first == page.definition;
       auto fire = first_fire_from(one, now, is_first ? std::max(since, page.time) : since);
       if (fire) on_definition(one);
+      std::int64_t left = one.spec.schedule.count ? *one.spec.schedule.count - one.row.fired : 0;
       for (; fire && *fire < until; fire = fire_after(one, *fire)) {
+        const bool is_counted = one.spec.schedule.count && *fire > one.row.generated_through;
+        if (is_counted && left-- <= 0) break;
         if (++fires > kCalendarFiresMax || !on_fire(one, *fire)) return key(*fire);
       }
     }

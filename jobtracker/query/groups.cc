@@ -133,7 +133,9 @@ wire::Rows QueryDesk::node_rows(const GroupPage& page, const std::vector<NodeRow
          {"threads", std::int64_t{node.threads}},
          {"free", free},
          {"last_seen", format_time(seen)},
-         {"labels", live != workers_.all().end() ? labels_text(live->second->labels) : ""}});
+         {"labels", live != workers_.all().end() ? labels_text(live->second->labels) : ""},
+         {"version",
+          live != workers_.all().end() ? wire::Field{live->second->version} : wire::Field{}}});
   }
   for (const GroupId id : executors_.groups()) {
     if (!page.groups.contains(id)) continue;

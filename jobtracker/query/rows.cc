@@ -136,7 +136,8 @@ wire::Row QueryDesk::executor_row(const ExecutorRow& row) const {
           {"threads", std::monostate{}},
           {"free", std::monostate{}},
           {"last_seen", time_field(row.registered_at)},
-          {"labels", std::string(row.is_manual ? "by hand" : "")}};
+          {"labels", std::string(row.is_manual ? "by hand" : "")},
+          {"version", std::monostate{}}};
 }
 
 wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {

@@ -213,7 +213,7 @@ void Recurrence::resume(DefinitionId id, ForRequest request) {
 
 void Recurrence::set_script(DefinitionId id, Run script, ForRequest request) {
   for_request(id, request, [this, script, request](ActiveDefinition& definition) {
-    JobSpec spec = definition.spec;
+    const JobSpec& spec = definition.spec;
     const WallTime now = clock_.now();
     // The current script becomes a version too, if an older program stored it.
     std::vector<Operation> with;
@@ -221,19 +221,34 @@ void Recurrence::set_script(DefinitionId id, Run script, ForRequest request) {
         PutScript{.definition = definition.row.id, .script = version_of(spec.run, now)});
     with.emplace_back(
         PutScript{.definition = definition.row.id, .script = version_of(script, now)});
-    spec.run = script;
-    ChangeDefinition operation = plans_.change_of(definition);
-    operation.expected_generated_through.reset();
-    operation.to->spec = wire::encode_spec(spec);
-    operation.spec_changed = true;
-    changes_.change(
-        definition, std::move(operation), std::move(with),
-        [this, script](const ChangeDefinition& changed, const Outcome& outcome) {
-          ActiveDefinition* found = catalog_.definition(changed.id);
-          if (found != nullptr && outcome.kind == OutcomeKind::kDone) found->spec.run = script;
-        },
-        request);
+    change_spec(
+        definition, [script](JobSpec& changed) { changed.run = script; }, std::move(with), request);
   });
+}
+
+void Recurrence::change_spec(DefinitionId id, std::function<void(JobSpec&)> edit,
+                             ForRequest request) {
+  for_request(id, request, [this, edit = std::move(edit), request](ActiveDefinition& definition) {
+    change_spec(definition, edit, {}, request);
+  });
+}
+
+void Recurrence::change_spec(ActiveDefinition& definition,
+                             const std::function<void(JobSpec&)>& edit, std::vector<Operation> with,
+                             const ForRequest& request) {
+  JobSpec spec = definition.spec;
+  edit(spec);
+  ChangeDefinition operation = plans_.change_of(definition);
+  operation.expected_generated_through.reset();
+  operation.to->spec = wire::encode_spec(spec);
+  operation.spec_changed = true;
+  changes_.change(
+      definition, std::move(operation), std::move(with),
+      [this, edit](const ChangeDefinition& changed, const Outcome& outcome) {
+        ActiveDefinition* found = catalog_.definition(changed.id);
+        if (found != nullptr && outcome.kind == OutcomeKind::kDone) edit(found->spec);
+      },
+      request);
 }
 
 void Recurrence::remove(DefinitionId id, std::string message, ForRequest request) {

@@ -69,6 +69,8 @@ class Recurrence final : public Definitions, public RunCompletionHandler {
   void suspend(DefinitionId id, ForRequest request) override;
   void resume(DefinitionId id, ForRequest request) override;
   void set_script(DefinitionId id, Run script, ForRequest request) override;
+  void change_spec(DefinitionId id, std::function<void(JobSpec&)> edit,
+                   ForRequest request) override;
   void remove(DefinitionId id, std::string message, ForRequest request) override;
   void when_free(DefinitionId id, std::function<void()> then) override;
   ChangeDefinition begin_removal(DefinitionId id, std::string message,
@@ -101,6 +103,8 @@ class Recurrence final : public Definitions, public RunCompletionHandler {
   void children_were_stored(std::vector<WaitingJob> runs, bool done) override;
 
  private:
+  void change_spec(ActiveDefinition& definition, const std::function<void(JobSpec&)>& edit,
+                   std::vector<Operation> with, const ForRequest& request);
   void take_definition(const Definition& row);
   void go_on_with(ActiveDefinition& definition);
   void take_runs(const StartAnswer& found);

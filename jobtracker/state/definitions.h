@@ -56,6 +56,9 @@ class Definitions {
   virtual void resume(DefinitionId id, ForRequest request) = 0;
   // Replaces the script of a definition that runs a script.
   virtual void set_script(DefinitionId id, Run script, ForRequest request) = 0;
+  // Changes a part of its spec that neither its schedule nor its runs depend on.
+  virtual void change_spec(DefinitionId id, std::function<void(JobSpec&)> edit,
+                           ForRequest request) = 0;
   // `message` is logged. The log row is for due fires that have not run; without any, for the first
   // fire that does not happen. Its runs are cancelled in the same transaction.
   virtual void remove(DefinitionId id, std::string message, ForRequest request) = 0;

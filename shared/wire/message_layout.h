@@ -14,7 +14,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 15};
+inline constexpr NumberRange kRange<Verb>{0, 17};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>

@@ -85,7 +85,9 @@ enum class Verb : int {
   kReleaseNode = 12,  // ends both
   kSetPriority = 13,  // of a waiting job
   kSilence = 14,      // no alarms about a group until a time
-  kTestAlarm = 15     // sends a test message
+  kTestAlarm = 15,    // sends a test message
+  kTag = 16,          // adds a tag to a job
+  kUntag = 17         // removes it
 };
 
 constexpr bool is_about_node(Verb verb) {
@@ -114,7 +116,7 @@ struct Act {
   // kSetScript: language (empty: unchanged), comment, and version. Version 0: used from now on;
   // otherwise the number of an earlier version of another system, which is only stored.
   std::string language{};
-  std::string remark{};
+  std::string remark{};  // kTag, kUntag: the tag
   std::int64_t script_version = 0;
   std::int64_t fingerprint = 0;  // as in Submit
   std::string node{};            // kDrainNode, kIsolateNode, kReleaseNode: the task tracker's name

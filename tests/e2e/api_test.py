@@ -217,6 +217,45 @@ class Jobs(ApiTest):
         self.assertEqual(tagged["errors"][0]["task_id"], "nowhere")
         self.assertEqual([one["task_id"] for one in self.api.items("/jobs", tag="blue")], ["bulk-1"])
 
+    def test_pages_lose_nothing_while_runs_are_cancelled(self):
+        later = "2099-01-01T00:00:00Z"
+        jobs = [{"task_id": f"late-{i:02}", "at": later, "shell": "true"} for i in range(40)]
+        self.assertEqual(self.api.post("/jobs", {"jobs": jobs}).status, 200)
+        seen, token = [], ""
+        while True:
+            page = self.api.get("/runs/waiting", task_prefix="late", page_size=7,
+                                **({"page_token": token} if token else {})).json
+            seen += [one["task_id"] for one in page["items"]]
+            items = [{"job_id": one["job_id"]} for one in page["items"]]
+            self.assertEqual(self.api.post("/runs:cancel", {"items": items}).json["failed"], 0)
+            token = page["next_page_token"]
+            if not token:
+                break
+        self.assertEqual(sorted(seen), [job["task_id"] for job in jobs])
+
+    def test_an_edited_interval_goes_on_from_its_next_fire(self):
+        self.one.start_worker()
+        self.submit("hourly", every="1h", owner="ann")
+        soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=30)).isoformat()
+        before = wait_for("its second fire", lambda: (
+            (one := self.api.get("/jobs/default/hourly")).json["next_fire"] > soon and one))
+        spec = {**before.json["spec"], "owner": "bo"}
+        put = self.api.call("PUT", "/jobs/default/hourly", spec, [("If-Match", before.headers["etag"])])
+        self.assertEqual(put.status, 200, put)
+        after = self.api.get("/jobs/default/hourly").json
+        self.assertEqual((after["owner"], after["next_fire"]), ("bo", before.json["next_fire"]))
+
+    def test_an_import_changes_secrets(self):
+        job = {"task_id": "call", "manual": True,
+               "http": {"url": "http://127.0.0.1:9/", "headers": {"Authorization": "Bearer one"}}}
+        self.assertEqual(self.api.post("/jobs", job).status, 200)
+        job["http"]["headers"]["Authorization"] = "Bearer two"
+        for flags in ("?dry_run=true", ""):
+            answer = self.api.post("/jobs:import" + flags, json.dumps(job)).json
+            self.assertEqual([one["change"] for one in answer["results"]], ["changed"])
+        specs = self.one.sql("SELECT spec FROM lts_repeat_job_queue")
+        self.assertIn(b"Bearer two", specs[0][0])
+
     def test_scripts(self):
         job = {"task_id": "script", "manual": True,
                "script": {"language": "sh", "source": "echo first\n"}}

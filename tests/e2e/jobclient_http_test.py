@@ -140,7 +140,8 @@ class Verbs(HttpTest):
                       root("groups", "split", "wide", "--parts", "2", status=1).err)
         root("submit", "--task-id", "text", "--manual", "--script", "-", "--language", "bash", stdin="sleep 60\n")
         root("scripts", "set", "text", "--file", "-", stdin="true\n")
-        root("scripts", "restore", "text", "--number", 1)
+        versions = [row["version"] for row in self.rows("scripts list", "text", token="root")]
+        root("scripts", "restore", "text", "--number", versions[-1])
         self.assertIn("sleep 60", root("scripts", "show", "text").out)
         root("trigger", "text")
         wait_for("the run", lambda: self.rows("executing", token="root"))

@@ -91,7 +91,7 @@ class SignInTest(E2eTest):
                         stdin=PASSWORD)
 
     def link(self):
-        shown = self.one.client("-o", "json", "console", "--no-open").json()
+        shown = self.one.client("-o", "json", "console", "--print").json()
         return re.fullmatch(r"http://127\.0\.0\.1:\d+/#/login\?one_time=(.+)", shown["link"]).group(1)
 
 

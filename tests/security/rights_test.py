@@ -33,7 +33,7 @@ class Request:
 
     verbs = ("cancel", "suspend", "resume", "trigger", "kill", "add_executors", "split_group",
              "clean_history", "set_script", "remove_group", "drain_node", "isolate_node",
-             "release_node", "set_priority", "silence", "test_alarm")
+             "release_node", "set_priority", "silence", "test_alarm", "tag", "untag")
     sequence = 0
 
     def __init__(self, name, group):

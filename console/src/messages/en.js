@@ -60,7 +60,7 @@ export default flatten({
     set_script: "Change script", restore_script: "Restore script", remove_group: "Remove group", unknown: "Unknown", tag: "Add tag",
     untag: "Remove tag", sign_in: "Sign in", sign_out: "Sign out", put_user: "Set user", put_token: "Set token", put_key: "Set key", add_user: "Add user", change_user: "Change user",
     remove_user: "Remove user", add_token: "Add token", remove_token: "Remove token", add_key: "Add key", remove_key: "Remove key",
-    drain_node: "Drain", isolate_node: "Isolate", release_node: "Release", set_priority: "Change priority", put_secret: "Set secret", remove_secret: "Remove secret", silence: "Silence alarms", test_alarm: "Test alarm",
+    drain_node: "Drain", isolate_node: "Isolate", release_node: "Release", set_priority: "Change priority", put_link: "Make sign-in link", remove_link: "Use sign-in link", put_secret: "Set secret", remove_secret: "Remove secret", silence: "Silence alarms", test_alarm: "Test alarm",
   },
   role: {
     viewer: "Viewer", operator: "Operator", editor: "Editor", admin: "Administrator", worker: "Worker",

@@ -51,7 +51,7 @@ export default flatten({
     add_executors: "设置执行器", split_group: "拆分节点组", clean_history: "删除历史", set_script: "修改脚本", restore_script: "恢复脚本",
     remove_group: "移除节点组", unknown: "未知", tag: "添加标签", untag: "移除标签", sign_in: "登录", sign_out: "退出", put_user: "设置用户", put_token: "设置令牌", put_key: "设置密钥", add_user: "添加用户",
     change_user: "修改用户", remove_user: "移除用户", add_token: "添加令牌", remove_token: "移除令牌", add_key: "添加密钥", remove_key: "移除密钥", drain_node: "排空",
-    isolate_node: "隔离", release_node: "解除", set_priority: "修改优先级", put_secret: "设置密文", remove_secret: "移除密文", silence: "静默告警", test_alarm: "测试告警",
+    isolate_node: "隔离", release_node: "解除", set_priority: "修改优先级", put_link: "创建登录链接", remove_link: "使用登录链接", put_secret: "设置密文", remove_secret: "移除密文", silence: "静默告警", test_alarm: "测试告警",
   },
   role: {
     viewer: "查看者", operator: "操作员", editor: "编辑者", admin: "管理员", worker: "工作节点", help_viewer: "可查看全部，不能修改。",

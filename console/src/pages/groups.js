@@ -69,7 +69,7 @@ function NodeActions({node, reload}) {
       }))
     )
       return;
-    const answer = await post(`/nodes/${encodeURIComponent(node.name)}:${action}`);
+    const answer = await post(`/nodes/${encodeURIComponent(node.name)}:${action}`, {group: node.group});
     toast("good", answer.message || t("done.node_" + action, {name: node.name}));
     reload();
   };
@@ -114,13 +114,6 @@ const nodeColumns = (reload, hideGroup) => [
         : "–",
   },
   {
-    name: "lateness",
-    label: t("groups.lateness"),
-    kind: "number",
-    isOptional: true,
-    cell: (node) => durationText(node.lateness_p95_ms) || "–",
-  },
-  {
     name: "labels",
     label: t("field.labels"),
     cell: (node) =>
@@ -140,7 +133,7 @@ const nodeColumns = (reload, hideGroup) => [
 function Nodes({query}) {
   const list = useList("/nodes", {group: query.group, page: query.page, page_size: 100}, {on: kEvents});
   return html`<${Filters} names=${["group"]}><${GroupFilter} /></${Filters}>
-    <${ListTable} label=${t("groups.tab_nodes")} list=${list} columns=${nodeColumns(list.reload, false)} keyOf=${(node) => node.kind + node.name}
+    <${ListTable} label=${t("groups.tab_nodes")} list=${list} columns=${nodeColumns(list.reload, false)} keyOf=${(node) => node.kind + node.group + node.name + node.address}
       empty=${html`<${Empty} text=${t("groups.no_nodes")}><pre>tasktracker --group default --threads 4</pre></${Empty}>`} />`;
 }
 
@@ -217,7 +210,7 @@ function GroupPage({name}) {
     ${
       !isExecutors &&
       html`<${Panel} title=${t("groups.tab_nodes")} kind="flush"><${ListTable} label=${t("groups.tab_nodes")} list=${nodes} columns=${nodeColumns(nodes.reload, true)}
-      keyOf=${(node) => node.kind + node.name} empty=${html`<${Empty} text=${t("groups.no_nodes_here")} />`} /></${Panel}>`
+      keyOf=${(node) => node.kind + node.group + node.name + node.address} empty=${html`<${Empty} text=${t("groups.no_nodes_here")} />`} /></${Panel}>`
     }
     ${(isExecutors || (group && group.nodes === 0)) && html`<${Executors} group=${name} onChange=${groups.reload} />`}
     ${group?.owners && html`<${Panel} title=${t("groups.owners")}><${Facts} items=${group.owners.map((owner) => [owner.part, owner.tracker])} /></${Panel}>`}

@@ -59,7 +59,7 @@ TEST(Console, PrintsAndOpensALinkThatTheJobTrackerKnows) {
 
 TEST(Console, OnlyPrintsIfAsked) {
   Cli cli(administrator());
-  EXPECT_EQ(cli.run({"console", "--no-open", "--url", "https://jobs.example.com/"}), kDone);
+  EXPECT_EQ(cli.run({"console", "--print", "--url", "https://jobs.example.com/"}), kDone);
   EXPECT_THAT(cli.out.str(), StartsWith("https://jobs.example.com/#/login?one_time="));
   EXPECT_THAT(cli.opened, IsEmpty());
   EXPECT_EQ(cli.run({"console", "--url", "jobs"}), kWrongInput);
