@@ -22,14 +22,14 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using wire::Verb;
 
-std::string told(const wire::Message& answer) {
+std::string refusal_in(const wire::Message& answer) {
   const auto* error = std::get_if<wire::ErrorReply>(&answer);
   return error == nullptr ? "ok" : error->error.message;
 }
 
 std::string set_tag(TrackerBundle& bundle, Verb verb, const std::string& task,
                     const std::string& tag) {
-  return told(bundle.act({.verb = verb, .group = "default", .task_id = task, .remark = tag}));
+  return refusal_in(bundle.act({.verb = verb, .group = "default", .task_id = task, .remark = tag}));
 }
 
 std::string listed(TrackerBundle& bundle, const std::string& task, const std::string& field) {
@@ -47,6 +47,7 @@ TEST(Tags, NextFireOfAnIntervalStays) {
   EXPECT_EQ(listed(bundle, "a", "tags"), "nightly");
   EXPECT_EQ(listed(bundle, "a", "next_fire"), next);
   bundle.restart_after(minutes{1});
+  bundle.run_for(seconds{5});
   EXPECT_EQ(listed(bundle, "a", "tags"), "nightly");
   EXPECT_EQ(set_tag(bundle, Verb::kUntag, "a", "nightly"), "ok");
   EXPECT_EQ(listed(bundle, "a", "tags"), "");
@@ -55,15 +56,19 @@ TEST(Tags, NextFireOfAnIntervalStays) {
 TEST(Tags, WaitingRunsStayAndHiddenSecretsAreKept) {
   TrackerBundle bundle;
   JobSpec job = job_manual("a");
+  job.run = {};
   job.run.kind = RunKind::kHttp;
-  job.run.url = "http://ann:secret@127.0.0.1:9/";
-  bundle.submit(job);
-  bundle.act({.verb = Verb::kTrigger, .group = "default", .task_id = "a", .payload = "order"});
-  const auto before = bundle.query({.what = "waiting", .task_id = "a"});
+  job.run.http.method = "POST";
+  job.run.http.url = "http://ann:secret@127.0.0.1:9/";
+  ASSERT_EQ(bundle.submit(job).reason, "");
+  EXPECT_EQ(refusal_in(bundle.act(
+                {.verb = Verb::kTrigger, .group = "default", .task_id = "a", .payload = "order"})),
+            "ok");
+  const auto before = bundle.query({.what = "waiting", .group = "default", .task_id = "a"});
   ASSERT_THAT(before, SizeIs(1));
   EXPECT_EQ(set_tag(bundle, Verb::kTag, "a", "x"), "ok");
   bundle.run_for(seconds{1});
-  EXPECT_EQ(bundle.query({.what = "waiting", .task_id = "a"}), before);
+  EXPECT_EQ(bundle.query({.what = "waiting", .group = "default", .task_id = "a"}), before);
   EXPECT_THAT(bundle.tables().definitions.begin()->second.spec, HasSubstr("ann:secret@"));
 }
 
