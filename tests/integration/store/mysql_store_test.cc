@@ -490,12 +490,12 @@ TEST_F(MysqlStoreTest, RefusesAServerWithATooSmallPacketLimit) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaWithoutChangingIt) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (24, 0)");
+  run("INSERT INTO lts_schema VALUES (25, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 24, this program knows up to 23"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 25, this program knows up to 24"));
 }
 
 TEST_F(MysqlStoreTest, RefusesAnLtsDatabaseWithoutChangingIt) {
