@@ -19,14 +19,19 @@ constexpr std::ptrdiff_t kCallsUnderWay = 32;
 
 }  // namespace
 
-Option jobs_option(const std::string& fallback) {
-  return {.name = "jobs",
+Option number_option(const std::string& name, const std::string& help, const std::string& fallback,
+                     std::int64_t max) {
+  return {.name = name,
           .kind = OptionKind::kNumber,
           .placeholder = "N",
-          .help = "How many jobs.",
+          .help = help,
           .fallback = fallback,
           .min = 1,
-          .max = 10'000'000};
+          .max = max};
+}
+
+Option jobs_option(const std::string& fallback) {
+  return number_option("jobs", "How many jobs.", fallback, 10'000'000);
 }
 
 Option seconds_option(const std::string& help, const std::string& fallback) {

@@ -43,6 +43,9 @@ struct Workload {
 
 // ---- what several workloads share ----
 
+// A number from 1 on.
+Option number_option(const std::string& name, const std::string& help, const std::string& fallback,
+                     std::int64_t max);
 Option jobs_option(const std::string& fallback);
 Option seconds_option(const std::string& help, const std::string& fallback);
 std::vector<Option> worker_options();

@@ -186,18 +186,8 @@ Workload backlog_workload() {
                 "latency, drain, submit, flow, burst and cron as these workloads do. Fails unless "
                 "all of them still wait in the end. Run it with several sizes to see what "
                 "grows."};
-  const auto number = [](const char* name, const char* help, const char* fallback,
-                         std::int64_t max) -> Option {
-    return {.name = name,
-            .kind = OptionKind::kNumber,
-            .placeholder = "N",
-            .help = help,
-            .fallback = fallback,
-            .min = 1,
-            .max = max};
-  };
   verb.options = worker_options();
-  verb.options.push_back(number("waiting", "How many jobs wait.", "1000000", 100'000'000));
+  verb.options.push_back(number_option("waiting", "How many jobs wait.", "1000000", 100'000'000));
   verb.options.back().min = 0;
   verb.options.push_back({.name = "task-ids",
                           .kind = OptionKind::kNumber,
@@ -206,14 +196,14 @@ Workload backlog_workload() {
                           .fallback = "50",
                           .max = 100});
   verb.options.push_back(
-      number("jobs", "Jobs of drain, and of submit in bulk.", "200000", 10'000'000));
+      number_option("jobs", "Jobs of drain, and of submit in bulk.", "200000", 10'000'000));
   verb.options.push_back(
-      number("singles", "Jobs that are submitted one by one.", "20000", 10'000'000));
-  verb.options.push_back(number("flow-seconds", "How long flow is measured.", "10", 86'400));
-  verb.options.push_back(number("burst-jobs", "Jobs of burst.", "10000", 1'000'000));
+      number_option("singles", "Jobs that are submitted one by one.", "20000", 10'000'000));
+  verb.options.push_back(number_option("flow-seconds", "How long flow is measured.", "10", 86'400));
+  verb.options.push_back(number_option("burst-jobs", "Jobs of burst.", "10000", 1'000'000));
   verb.options.push_back(
-      number("fires", "Schedules of cron, and so fires a second.", "1000", 1'000'000));
-  verb.options.push_back(number("seconds", "How long cron is measured.", "20", 86'400));
+      number_option("fires", "Schedules of cron, and so fires a second.", "1000", 1'000'000));
+  verb.options.push_back(number_option("seconds", "How long cron is measured.", "20", 86'400));
   return {.verb = std::move(verb), .run = run, .starts_tracker = true};
 }
 

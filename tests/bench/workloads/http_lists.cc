@@ -399,27 +399,17 @@ Result<Figures> run(Round& round) {
 }  // namespace
 
 Workload http_lists_workload() {
-  const auto number = [](const char* name, const char* help, const char* fallback,
-                         std::int64_t max) -> Option {
-    return {.name = name,
-            .kind = OptionKind::kNumber,
-            .placeholder = "N",
-            .help = help,
-            .fallback = fallback,
-            .min = 1,
-            .max = max};
-  };
   Verb verb{.name = "http-lists",
             .summary = "How fast the HTTP API answers lists and the console's other questions",
             .description =
                 "Fills an empty store with a history of five days and with schedules, starts a job "
                 "tracker, and times calls of the HTTP API on one kept connection, one after the "
                 "other."};
-  verb.options = {number("rows", "Rows of the history.", "10000000", 100'000'000),
-                  number("definitions", "Daily and weekly schedules.", "100000", 1'000'000),
-                  number("waiting", "Due jobs that wait for a worker.", "10000", 1'000'000),
-                  number("executing", "Jobs that execute.", "200", 1000),
-                  number("calls", "Of each kind.", "20", 10'000)};
+  verb.options = {number_option("rows", "Rows of the history.", "10000000", 100'000'000),
+                  number_option("definitions", "Daily and weekly schedules.", "100000", 1'000'000),
+                  number_option("waiting", "Due jobs that wait for a worker.", "10000", 1'000'000),
+                  number_option("executing", "Jobs that execute.", "200", 1000),
+                  number_option("calls", "Of each kind.", "20", 10'000)};
   return {.verb = std::move(verb), .run = run, .starts_tracker = true};
 }
 

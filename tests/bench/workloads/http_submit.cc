@@ -192,20 +192,9 @@ Workload http_submit_workload() {
   verb.options = worker_options();
   verb.options.push_back(jobs_option("20000"));
   verb.options.back().help = "How many jobs in each turn.";
-  verb.options.push_back({.name = "turns",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "Turns of each way, after one that does not count.",
-                          .fallback = "5",
-                          .min = 1,
-                          .max = 1000});
-  verb.options.push_back({.name = "clients",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "Who submit at the same time.",
-                          .fallback = "50",
-                          .min = 1,
-                          .max = 100});
+  verb.options.push_back(
+      number_option("turns", "Turns of each way, after one that does not count.", "5", 1000));
+  verb.options.push_back(number_option("clients", "Who submit at the same time.", "50", 100));
   return {.verb = std::move(verb), .run = run, .ends_all = true};
 }
 

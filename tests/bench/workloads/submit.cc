@@ -133,20 +133,10 @@ Workload submit_workload() {
                 "a job was lost or ended twice."};
   verb.options = worker_options();
   verb.options.push_back(jobs_option("200000"));
-  verb.options.push_back({.name = "singles",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "Jobs that are submitted one by one, in each of the two ways.",
-                          .fallback = "20000",
-                          .min = 1,
-                          .max = 10'000'000});
-  verb.options.push_back({.name = "clients",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "Who submit at the same time.",
-                          .fallback = "50",
-                          .min = 1,
-                          .max = 1000});
+  verb.options.push_back(
+      number_option("singles", "Jobs that are submitted one by one, in each of the two ways.",
+                    "20000", 10'000'000));
+  verb.options.push_back(number_option("clients", "Who submit at the same time.", "50", 1000));
   return {.verb = std::move(verb), .run = run, .ends_all = true, .warm_up = 1};
 }
 
